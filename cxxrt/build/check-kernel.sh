@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# check-kernel.sh KDIR: says in one line why modules in C++ cannot be built for the kernel whose
+# headers or build folder are KDIR. CC and KCXX name the compilers, else the kernel's are taken.
+set -u
+kdir=$1
+no() {
+	echo "cxxrt: $*" >&2
+	exit 1
+}
+conf=$kdir/include/config/auto.conf
+[ -d "$kdir" ] || no "no kernel headers at $kdir (install linux-headers-..., or give KDIR=...)"
+[ -f "$conf" ] || no "$kdir is no kernel build folder (it has no include/config/auto.conf)"
+option() { sed -n "s/^CONFIG_$1=//p" "$conf"; }
+
+version=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h" 2>/dev/null)
+case $version in
+6.1.* | 6.1-*) ;;
+*) no "kernel ${version:-of unknown version} at $kdir is not supported, only 6.1 is" ;;
+esac
+[ "$(option CC_IS_CLANG)" != y ] ||
+	no "the kernel $version was built with clang; only kernels built with gcc are supported"
+[ "$(option RANDSTRUCT)" != y ] ||
+	no "the kernel $version has its structs randomized (CONFIG_RANDSTRUCT), which g++ cannot follow"
+[ "$(option 64BIT)" = y ] || no "the kernel $version is not a 64-bit one"
+
+text=$(option CC_VERSION_TEXT)
+text=${text#\"}
+cc=${CC:-${text%% *}}
+cxx=${KCXX:-$(echo "$cc" | sed 's/gcc/g++/')}
+# Unquoted: the kernel's CC may hold a launcher such as ccache before the compiler.
+# shellcheck disable=SC2086
+have=$($cxx -dumpversion 2>/dev/null) ||
+	no "no C++ compiler $cxx; the kernel $version was built with ${text%\"}"
+want=$(($(option GCC_VERSION) / 10000))
+[ "${have%%.*}" = "$want" ] ||
+	no "$cxx is version $have, but the kernel $version was built with gcc $want"

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+# For the Kbuild file at the top of a module tree: makes the header overlay and compares layouts,
+# once per tree and before any folder is entered. Include it after obj-m is complete:
+#
+#	obj-m := kmod/foo/
+#	include $(src)/cxxrt/build/tree.mk
+#
+# With CXXRT_ONLY_OVERLAY set, nothing else is built.
+
+include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
+
+cxxrt-overlay-inputs := $(addprefix $(cxxrt-dir)/,build/overlay.sh build/check-kernel.sh \
+	build/flags.mk build/tree.mk overlay/header.rules include/cxxrt/overlay/headers.h)
+cxxrt-parity-inputs := $(cxxrt-dir)/build/layout.sh $(cxxrt-dir)/build/layout.awk \
+	$(cxxrt-dir)/include/cxxrt/kernel.hh $(cxxrt-dir)/include/cxxrt/new.hh \
+	$(wildcard $(cxxrt-dir)/include/cxxrt/overlay/*.h $(cxxrt-dir)/overlay/shadow/*/*.h)
+
+# Compiled as a part of a module would be, but for no file's dependencies.
+cxxrt-no-dep := -Wp$(comma)-MMD$(comma)% -Wp$(comma)-MD$(comma)%
+
+$(cxxrt-gen)/%: part-of-module := y
+
+quiet_cmd_cxxrt_overlay = CXXGEN  $@
+      cmd_cxxrt_overlay = \
+	CC="$(CC)" KCXX="$(KCXX)" sh $(cxxrt-dir)/build/check-kernel.sh . && \
+	sh $(cxxrt-dir)/build/overlay.sh $(cxxrt-dir)/overlay/header.rules \
+		$(cxxrt-dir)/include/cxxrt/overlay/headers.h $(cxxrt-gen) \
+		$(patsubst -I%,%,$(filter -I%,$(c_flags))) \
+		-- $(CC) $(filter-out $(cxxrt-no-dep) -Werror%,$(c_flags)) && touch $@
+
+$(cxxrt-gen)/overlay.done: $(cxxrt-overlay-inputs) include/generated/autoconf.h
+	$(call cmd,cxxrt_overlay)
+
+quiet_cmd_cxxrt_parity = CXXPAR  $@
+      cmd_cxxrt_parity = rm -f $@; \
+	$(CC) $(filter-out $(cxxrt-no-dep) -g%,$(c_flags)) -w $(cxxrt-dwarf) -x c -c \
+		-o $(cxxrt-gen)/layout-c.o $(cxxrt-dir)/include/cxxrt/overlay/headers.h; \
+	$(KCXX) $(filter-out $(cxxrt-no-dep) -g%,$(cxx_flags)) $(cxxrt-dwarf) \
+		-femit-class-debug-always -x c++ -c \
+		-o $(cxxrt-gen)/layout-cxx.o $(cxxrt-dir)/build/layout.cc; \
+	READELF="$(READELF)" AWK="$(AWK)" sh $(cxxrt-dir)/build/layout.sh $(cxxrt-gen) > $@.tmp; \
+	mv $@.tmp $@
+cxxrt-dwarf := -gdwarf-4 -fno-eliminate-unused-debug-types
+
+$(cxxrt-gen)/parity.done: $(cxxrt-gen)/overlay.done $(cxxrt-parity-inputs)
+	$(call cmd,cxxrt_parity)
+
+$(patsubst %/,$(obj)/%,$(filter %/,$(obj-m) $(obj-y))): $(cxxrt-gen)/parity.done
+
+ifdef CXXRT_ONLY_OVERLAY
+obj-m :=
+$(obj)/: $(cxxrt-gen)/parity.done
+endif
+
+clean-files += .cxxrt-gen

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Undoes keywords-on.h. */
+#undef new
+#undef class
+#undef private
+#undef public
+#undef protected
+#undef operator
+#undef template
+#undef typename
+#undef try
+#undef catch
+#undef throw
+#undef this
+#undef namespace
+#undef delete
+#undef explicit
+#undef export
+#undef friend
+#undef mutable
+#undef using
+#undef virtual
+#undef concept
+#undef requires
+#undef thread_local
+#undef typeid
+#undef wchar_t
+#undef char8_t
+#undef char16_t
+#undef char32_t

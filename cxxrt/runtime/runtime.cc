@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// The few functions that the compiler calls by itself. The build links one copy into each module.
+#include <cxxrt/kernel.hh>
+
+void operator delete(void *p) noexcept
+{
+	kfree(p);
+}
+
+void operator delete(void *p, size_t) noexcept
+{
+	kfree(p);
+}
+
+void operator delete(void *p, std::align_val_t) noexcept
+{
+	kfree(p);
+}
+
+void operator delete(void *p, size_t, std::align_val_t) noexcept
+{
+	kfree(p);
+}
+
+// A virtual function was called while the object was being built or torn down.
+extern "C" void __cxa_pure_virtual(void)
+{
+	BUG();
+}

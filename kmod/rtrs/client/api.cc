@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+// The client part of rtrs/rtrs.h over the classes.
+#include <rtrs/client/session.hh>
+#include <rtrs/rtrs.h>
+
+using namespace cxxrt;
+using rtrs::Slot;
+using rtrs::client::Session;
+
+namespace {
+
+Session &session_of(rtrs_clt *handle)
+{
+	return *reinterpret_cast<Session *>(handle);
+}
+
+} // namespace
+
+int rtrs_clt_open(const rtrs_clt_params *params, rtrs_clt **handle)
+{
+	return Session::open(*params, handle).code();
+}
+
+void rtrs_clt_close(rtrs_clt *handle)
+{
+	Session::close(&session_of(handle));
+}
+
+void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
+{
+	const rtrs::client::SessionLimits &l = session_of(handle).limits();
+	attrs->queue_depth = l.reply.queue_depth.value;
+	attrs->first_io_slot = rtrs::client::permit_count(l.reply.queue_depth);
+	attrs->max_io_size = l.max_io_size;
+	attrs->max_segments = l.max_segments;
+}
+
+int rtrs_clt_get_permit(rtrs_clt *handle, bool wait, u32 *slot)
+{
+	rtrs::client::Permits &permits = session_of(handle).permits();
+	Result<Slot> r = wait ? permits.take() : permits.try_take();
+	if (r.ok())
+		*slot = r.value().value;
+	return r.code();
+}
+
+void rtrs_clt_put_permit(rtrs_clt *handle, u32 slot)
+{
+	session_of(handle).permits().put(Slot{slot});
+}
+
+int rtrs_clt_submit(rtrs_clt *handle, const rtrs_clt_request *request)
+{
+	return session_of(handle).submit(*request).code();
+}
+
+int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue)
+{
+	return session_of(handle).poll(queue);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which path a request takes (protocol B.5), and what if that one does not.
+#include <rtrs/client/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+
+// Under RcuReader. The policy is read once; a switch takes effect with the next choice.
+Path *Session::choose(const TriedPaths &tried)
+{
+	const auto usable = [&](const Path &path) {
+		return path.connected() && !tried.has(path.index());
+	};
+	switch (READ_ONCE(policy_)) {
+	case Policy::RoundRobin: {
+		u64 &last = last_path_.on(raw_smp_processor_id()).address;
+		Path *path = choose_round_robin(
+		    paths_, reinterpret_cast<const void *>(READ_ONCE(last)), usable);
+		WRITE_ONCE(last, reinterpret_cast<u64>(path));
+		return path;
+	}
+	case Policy::MinLatency:
+		return choose_fastest(paths_, usable,
+				      [](const Path &path) { return path.latency_ns(); });
+	case Policy::MinInflight:
+		break;
+	}
+	// The load is a sum over CPUs, and only asked for if there is a choice to make.
+	Path *only = nullptr;
+	bool several = false;
+	for (Path &path : paths_) {
+		if (!usable(path))
+			continue;
+		several = only != nullptr;
+		if (several)
+			break;
+		only = &path;
+	}
+	if (!several)
+		return only;
+	return choose_least(paths_, usable, [](const Path &path) { return path.inflight(); });
+}
+
+Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
+{
+	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
+		return err::einval;
+	const RcuReader reader;
+	TriedPaths tried;
+	Error last = err::econnaborted;
+	while (Path *path = choose(tried)) {
+		const Status s = path->submit(request);
+		if (s.ok()) {
+			if (kind == SubmitKind::FailOver)
+				path->stats().failed_over();
+			return {};
+		}
+		last = s.error();
+		// What no other path can change.
+		if (last == err::emsgsize || last == err::einval)
+			break;
+		tried.add(path->index());
+	}
+	return last;
+}
+
+int Session::poll(u32 queue)
+{
+	const RcuReader reader;
+	int found = 0;
+	for (Path &path : paths_)
+		if (path.connected())
+			found += path.poll(queue);
+	return found;
+}
+
+} // namespace rtrs::client

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+// The connection manager's part of a connection (protocol A.8, B.1.5).
+#include <cxxrt/err_ptr.hh>
+#include <cxxrt/log.hh>
+#include <rtrs/client/connection.hh>
+#include <rtrs/client/path.hh>
+#include <rtrs/client/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+namespace {
+
+// Work requests of one request: registration, write, invalidation. The chain that is posted in one
+// go is registration and write.
+constexpr u32 kWrsPerRequest = 3;
+constexpr u32 kMaxChain = 2;
+// Both budgets of the service connection are independent of the session's queue (protocol A.7).
+constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
+// A registered region and the message.
+constexpr u32 kServiceSges = 2;
+
+// One chain in so many is signaled. Room in the send queue comes back only with a signaled
+// completion, so the interval is added to the queue's size; a quarter of the depth, but at least
+// 16, keeps that small and the completions rare.
+u32 signal_interval(QueueDepth depth)
+{
+	return clamp(depth.value / 4, 16u, 64u);
+}
+
+} // namespace
+
+// ---- events; in the connection manager's context, under the id's mutex ----
+
+// Returns 0 always: the id belongs to the path's work item, which destroys it.
+int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
+{
+	auto *con = static_cast<ClientConnection *>(id->context);
+	Path &path = con->path_;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		con->note(Step::AddressResolved);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		con->note(Step::RouteResolved);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		con->on_established(event->param.conn);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		con->on_rejected(*event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		path.fail(err::econnreset);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
+				    rdma_event_msg(event->event), event->status);
+		path.fail(err::ehostunreach);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		// The owner takes everything down, which lets the device go. The path comes back
+		// by itself when the device does: a reconnect finds it (unlike protocol B.1.2).
+		log_warning(path.log_name(), "con %u: the device is being removed", con->cid());
+		path.fail(err::enodev);
+		break;
+	default:
+		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
+				    rdma_event_msg(event->event), event->status);
+		path.fail(err::econnreset);
+		break;
+	}
+	return 0;
+}
+
+void ClientConnection::note(Step step)
+{
+	smp_store_release(&step_, step);
+	path_.wake();
+}
+
+void ClientConnection::on_established(const rdma_conn_param &param)
+{
+	const ByteView data(param.private_data, param.private_data_len);
+	if (is_service()) {
+		Result<ConnectReplyFields> reply = parse_connect_reply(data);
+		if (!reply.ok()) {
+			log_error_limited(path_.log_name(), "malformed answer of the server: %d",
+					  reply.code());
+			path_.fail(reply.error());
+			return;
+		}
+		reply_ = reply.value();
+	} else if (const Status s = check_connect_reply(data); !s.ok()) {
+		path_.fail(s.error());
+		return;
+	}
+	note(Step::Established);
+}
+
+void ClientConnection::on_rejected(rdma_cm_event &event)
+{
+	u8 size = 0;
+	const void *data = rdma_consumer_reject_data(id_, &event, &size);
+	const Error reason = data ? parse_reject(ByteView(data, size)) : err::econnreset;
+	log_warning_limited(path_.log_name(), "con %u: rejected: %s, errno %d", cid(),
+			    rdma_reject_msg(id_, event.status), reason.code());
+	path_.fail(reason);
+}
+
+void ClientConnection::on_qp_event(ib_event *event, void *context)
+{
+	auto *con = static_cast<ClientConnection *>(static_cast<rtrs_connection *>(context));
+	switch (event->event) {
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		log_error_limited(con->path_.log_name(), "con %u: %s", con->cid(),
+				  ib_event_msg(event->event));
+		con->path_.fail(err::econnreset);
+		break;
+	default:
+		break;
+	}
+}
+
+// ---- the owner's steps ----
+
+Status ClientConnection::await(Step step)
+{
+	return path_.await([this, step] { return smp_load_acquire(&step_) == step; });
+}
+
+Status ClientConnection::establish()
+{
+	const rtrs_addr_pair &pair = path_.addresses();
+	const bool ib = pair.dst.ss_family == AF_IB;
+	id_ = TRY(from_err_ptr(rdma_create_id(&init_net, on_cm_event, this,
+					      ib ? RDMA_PS_IB : RDMA_PS_TCP, IB_QPT_RC)));
+	// So that several connections can share a source address that was given.
+	TRY(Status::from_code(rdma_set_reuseaddr(id_, 1)));
+
+	// The connection manager may write into what it is given.
+	rtrs_addr_pair copy = pair;
+	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
+	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
+	TRY(Status::from_code(
+	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kConnectTimeoutMs)));
+	TRY(await(Step::AddressResolved));
+	TRY(path_.use_device(id_));
+	TRY(create_queues_for_role());
+	TRY(Status::from_code(rdma_resolve_route(id_, kConnectTimeoutMs)));
+	TRY(await(Step::RouteResolved));
+	TRY(request_connection());
+	return await(Step::Established);
+}
+
+Status ClientConnection::create_queues_for_role()
+{
+	const DeviceLimits &dev = path_.device_limits();
+	const int vectors = path_.device().ibdev()->num_comp_vectors;
+	rtrs_queue_config config{};
+	config.qp_event = on_qp_event;
+	config.max_chain = kMaxChain;
+	if (is_service()) {
+		config.send_wrs = min_of(kServiceWrs, dev.queue_wrs);
+		config.recv_wrs = config.send_wrs;
+		config.send_sges = min_of(kServiceSges, dev.send_sges);
+		config.signal_interval = 16;
+		config.cq_vector = static_cast<int>(raw_smp_processor_id()) % vectors;
+		config.poll = IB_POLL_SOFTIRQ;
+	} else {
+		const QueueDepth depth = path_.queue_depth();
+		config.signal_interval = signal_interval(depth);
+		// All requests at once, and those that are answered but not yet retired.
+		config.send_wrs =
+		    min_of(kWrsPerRequest * depth.value + kMaxChain * config.signal_interval,
+			   dev.queue_wrs);
+		// An answer takes two receives at most: SEND_WITH_INV and the immediate.
+		config.recv_wrs = min_of(2 * depth.value, dev.queue_wrs);
+		config.send_sges = dev.send_sges;
+		config.cq_vector = (cid() - 1) % vectors;
+		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
+	}
+	send_sges_ = config.send_sges;
+	return create_queues(path_.device().get(), id_, config);
+}
+
+Status ClientConnection::request_connection()
+{
+	const ConnectRequest request = make_connect_request(path_.greeting(cid()));
+	rdma_conn_param param{};
+	param.private_data = &request;
+	param.private_data_len = sizeof(request);
+	param.retry_count = kCmRetryCount;
+	param.rnr_retry_count = kRnrRetryCount;
+	return Status::from_code(rdma_connect(id_, &param));
+}
+
+} // namespace rtrs::client

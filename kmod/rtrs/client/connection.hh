@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+// One connection of a path as the client uses it: a CM id, its queues and its receives.
+//
+// The path's work item alone calls the steps of its life, in this order: establish(),
+// provide_receives(), start_receives(), disconnect(), drain(), release_queues(), destroy(). The
+// connection manager's handler only notes how far it is, or fails the path; it never destroys or
+// creates anything, so no event can race with an end (protocol G.1-8, -10, -80).
+#pragma once
+
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
+#include <rtrs/client/completion.hh>
+#include <rtrs/client/request.hh>
+#include <rtrs/core/connection.hh>
+#include <rtrs/core/memory.hh>
+#include <rtrs/wire/private_data.hh>
+#include <rtrs/wire/rkey.hh>
+
+namespace rtrs::client {
+
+class ClientConnection;
+class Path;
+
+// A receive that is posted again whenever it completes. With memory for an RKEY_RSP if the server
+// announced new keys; else one object stands for all receives of a connection, which have none.
+class Receive {
+public:
+	Receive() = default;
+	void bind(ClientConnection *connection, u32 offset)
+	{
+		connection_ = connection;
+		offset_ = offset;
+	}
+	ib_cqe *cqe() { return entry_.get(); }
+	u32 offset() const { return offset_; }
+	void on_done(const ib_wc &wc);
+
+private:
+	CompletionEntry<Receive, &Receive::on_done> entry_{this};
+	ClientConnection *connection_ = nullptr;
+	u32 offset_ = 0; // in the connection's buffer
+};
+
+class ClientConnection : public Connection {
+public:
+	ClientConnection(Path &path, u16 cid);
+	~ClientConnection() { destroy(); }
+
+	Path &path() { return path_; }
+	bool is_service() const { return cid() == 0; }
+	bool is_polled() const;
+
+	// ---- the owner's steps; each may sleep ----
+
+	// Resolves, creates the queues and connects; each step ends by its event, after the
+	// connect timeout, or when the path is told to stop. On cid 0 the device is picked.
+	Status establish();
+	// Memory for `count` receives. ENOMEM.
+	Status provide_receives(u32 count, bool with_keys);
+	// Posts them all.
+	Status start_receives();
+	void disconnect();
+	// Afterwards no handler runs.
+	void drain();
+	// Queues and receives. The queues are drained.
+	void release_queues();
+	// Also the id: afterwards nothing runs here. The device may vanish when it has no id left.
+	void destroy();
+
+	// What the server accepted cid 0 with; valid after establish().
+	const ConnectReplyFields &reply() const { return reply_; }
+	rdma_cm_id *id() const { return id_; }
+	u32 send_sges() const { return send_sges_; }
+
+	// ---- any context ----
+
+	// A send completed: its room is free again, or the path is broken.
+	void on_send_done(const ib_wc &wc);
+	ib_cqe *send_cqe() { return send_entry_.get(); }
+	void on_receive(Receive &receive, const ib_wc &wc);
+	// A work request failed: the path has to start again.
+	void on_broken(const ib_wc &wc);
+
+	// Posts the invalidation of a request's region; if the queue is full, when it has room.
+	void invalidate(Request &request);
+	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
+	bool take_invalidated(Rkey key);
+
+	// Completions found. A second poller at the same time finds none: handlers of one
+	// connection must not run side by side.
+	int poll();
+
+private:
+	// How far the connection manager is, as its events tell.
+	enum class Step : u8 { None, AddressResolved, RouteResolved, Established };
+
+	static int on_cm_event(rdma_cm_id *id, rdma_cm_event *event);
+	void note(Step step);
+	void on_established(const rdma_conn_param &param);
+	void on_rejected(rdma_cm_event &event);
+	static void on_qp_event(ib_event *event, void *context);
+
+	Status await(Step step);
+	Status pick_device();
+	Status create_queues_for_role();
+	Status request_connection();
+
+	Status post(Receive &receive);
+	Result<Rkey> read_key(const Receive &receive, const ib_wc &wc);
+	Status post_invalidation(Request &request);
+	void retry_parked();
+
+	Path &path_;
+	rdma_cm_id *id_ = nullptr;
+	Step step_ = Step::None;
+	u32 send_sges_ = 1;
+	ConnectReplyFields reply_{};
+
+	cxxrt::Array<Receive> receives_;
+	DmaBuffer keys_;	// one RkeyResponse for each receive
+	u32 receive_count_ = 0; // posted at the same time
+
+	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};
+	// Of the handlers, which run one after the other.
+	bool has_invalidated_ = false;
+	Rkey invalidated_{};
+
+	cxxrt::Guarded<cxxrt::List<Request, &Request::parked>, cxxrt::SpinLock> parked_{
+	    cxxrt::lock_class<"rtrs_parked">()};
+	unsigned long polling_ = 0; // bit 0
+};
+
+} // namespace rtrs::client

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+// The owner of a path's life: states, attempts and pauses (protocol B.1.1, B.1.2).
+#include <cxxrt/log.hh>
+#include <rtrs/client/module.hh>
+#include <rtrs/client/path.hh>
+#include <rtrs/client/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+namespace {
+
+// While it works on a path, the owner must not wait for I/O of this very path: memory is allocated
+// without writing to disks (a path under memory pressure must be able to reconnect).
+class [[nodiscard]] NoIoScope {
+public:
+	NoIoScope() : saved_(memalloc_noio_save()) {}
+	~NoIoScope() { memalloc_noio_restore(saved_); }
+	NoIoScope(const NoIoScope &) = delete;
+	NoIoScope &operator=(const NoIoScope &) = delete;
+
+private:
+	unsigned int saved_;
+};
+
+// Pause before an automatic attempt. The administrator's delay is in seconds, and so is the jitter
+// that keeps the clients of one server from coming back at the same time: up to 8 s, as documented
+// (the 8 ms of protocol A.1 spread nothing), but no more than the delay itself.
+unsigned long automatic_pause(u32 delay_seconds)
+{
+	const u32 delay_ms = max_of(delay_seconds * MSEC_PER_SEC, long{kReconnectPauseMs});
+	const u32 jitter_ms = min_of(delay_ms, u32{8 * MSEC_PER_SEC});
+	return msecs_to_jiffies(delay_ms + get_random_u32() % jitter_ms);
+}
+
+} // namespace
+
+Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
+    : session_(session), index_(index), workqueue_(module_->workqueue), pair_(pair),
+      shown_addresses_(pair)
+{
+	generate_random_uuid(uuid_.bytes);
+	char text[RTRS_PAIR_TEXT];
+	if (pair.has_src)
+		rtrs_addr_print_pair(&pair.src, &pair.dst, text, sizeof(text));
+	else
+		rtrs_addr_print(&pair.dst, text, sizeof(text));
+	log_name_.print("%s %s", session.name(), text);
+}
+
+Path::~Path()
+{
+	work_.cancel_sync();
+	WARN_ON_ONCE(connections_.size());
+}
+
+Status Path::prepare()
+{
+	stats_ = TRY(PathStats::create());
+	wr_counters_ = TRY(PerCpu<WrCounters>::create());
+	return {};
+}
+
+bool Path::same_addresses(const rtrs_addr_pair &pair)
+{
+	char mine[RTRS_ADDR_TEXT];
+	char other[RTRS_ADDR_TEXT];
+	LockGuard<Mutex> held(info_lock_);
+	rtrs_addr_print(&shown_addresses_.dst, mine, sizeof(mine));
+	rtrs_addr_print(&pair.dst, other, sizeof(other));
+	if (strcmp(mine, other))
+		return false;
+	if (!shown_addresses_.has_src || !pair.has_src)
+		return shown_addresses_.has_src == pair.has_src;
+	rtrs_addr_print(&shown_addresses_.src, mine, sizeof(mine));
+	rtrs_addr_print(&pair.src, other, sizeof(other));
+	return !strcmp(mine, other);
+}
+
+// ---- wishes ----
+
+void Path::fail(Error error)
+{
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		const State next = after_error(state_);
+		if (next == state_)
+			return;
+		error_ = error.code();
+		smp_store_release(&state_, next);
+	}
+	kick();
+	wake();
+}
+
+void Path::request_close()
+{
+	go(State::Closing);
+	kick();
+}
+
+void Path::request_end()
+{
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		ending_ = true;
+	}
+	request_close();
+}
+
+Status Path::connect_first()
+{
+	kick();
+	TRY(changed_.wait_killable([this] {
+		const State s = state();
+		return READ_ONCE(attempts_ended_) != 0 || s == State::Closed || s == State::Dead;
+	}));
+	if (READ_ONCE(attempts_ended_) != 0 && was_up_)
+		return {};
+	return failure();
+}
+
+Status Path::reconnect()
+{
+	u32 ended;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		// Not from ConnectingError: the end of that attempt is still to come.
+		if (ending_ || (state_ != State::Connected && state_ != State::Closed &&
+				state_ != State::Reconnecting))
+			return err::ebusy;
+		ended = attempts_ended_;
+		attempts_ = 0;
+		now_ = true;
+		smp_store_release(&state_, State::Reconnecting);
+	}
+	kick();
+	wake();
+	TRY(changed_.wait_killable([&] {
+		const State s = state();
+		return READ_ONCE(attempts_ended_) != ended || s == State::Closing ||
+		       s == State::Closed || s == State::Dead;
+	}));
+	return connected() ? Status() : Status(err::enotconn);
+}
+
+Status Path::disconnect()
+{
+	request_close();
+	return changed_.wait_killable([this] { return state() != State::Closing; });
+}
+
+void Path::wait_end()
+{
+	changed_.wait([this] { return state() == State::Dead; });
+}
+
+// ---- the owner ----
+
+// Changes the state if the table allows it.
+bool Path::go(State to)
+{
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		if (!transition_allowed(state_, to))
+			return false;
+		smp_store_release(&state_, to);
+	}
+	wake();
+	return true;
+}
+
+Error Path::failure()
+{
+	LockGuard<SpinLock> held(state_lock_);
+	return error_ ? Error::from_code(error_) : err::econnaborted;
+}
+
+void Path::attempt_ended()
+{
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		attempts_ended_++;
+	}
+	wake();
+}
+
+void Path::run()
+{
+	NoIoScope noio;
+	while (step())
+		;
+}
+
+// One step; false when nothing is to be done until somebody kicks the work item.
+bool Path::step()
+{
+	switch (state()) {
+	case State::Connecting:
+		attempt();
+		return !connected();
+	case State::ConnectingError:
+		tear_down();
+		return step_after_failed_attempt();
+	case State::Reconnecting:
+		return step_reconnecting();
+	case State::Closing:
+		tear_down();
+		pausing_ = false;
+		go(State::Closed);
+		return true;
+	case State::Closed: {
+		LockGuard<SpinLock> held(state_lock_);
+		if (!ending_)
+			return false;
+		break;
+	}
+	case State::Connected:
+	case State::Dead:
+		return false;
+	}
+	go(State::Dead);
+	return false;
+}
+
+void Path::attempt()
+{
+	attempt_number_++;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		error_ = 0;
+		// The state may have changed meanwhile; connect() sees that at its first wait.
+	}
+	const Status s = connect();
+	if (!s.ok()) {
+		// Not if fail() or a close came first.
+		fail(s.error());
+		return;
+	}
+	if (!go(State::Connected))
+		return;
+
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		attempts_ = 0;
+	}
+	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
+	if (was_up_)
+		stats_->reconnected();
+	was_up_ = true;
+	reported_up_ = true;
+	session_.path_up();
+	// Last: its failure must meet a path that is complete (protocol G.1-54).
+	heartbeat_.start(&*connections_[0], workqueue_);
+	attempt_ended();
+}
+
+bool Path::step_after_failed_attempt()
+{
+	log_warning(log_name(), "connecting failed: %d", failure().code());
+	if (!was_up_) {
+		// Whoever wanted the path waits for this and decides.
+		attempt_ended();
+		return false;
+	}
+	stats_->reconnect_failed();
+	if (refused_)
+		go(State::Closing);
+	else
+		go(State::Reconnecting);
+	attempt_ended();
+	return true;
+}
+
+bool Path::step_reconnecting()
+{
+	bool now;
+	u32 attempts;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		now = now_;
+		attempts = attempts_;
+	}
+	if (!pausing_) {
+		tear_down();
+		// Even the impatient wait until the server has seen the end of the old connections.
+		due_ = jiffies + (now ? msecs_to_jiffies(kReconnectPauseMs)
+				      : automatic_pause(session_.reconnect_delay()));
+		pausing_ = true;
+	} else if (now) {
+		due_ = jiffies;
+	}
+	if (time_before(jiffies, due_)) {
+		// A kick meanwhile runs the step early, and it comes here again.
+		const unsigned long rest = due_ - jiffies;
+		LockGuard<SpinLock> held(state_lock_);
+		if (state_ == State::Reconnecting && now_ == now)
+			work_.requeue_after(workqueue_, rest);
+		return state_ != State::Reconnecting || now_ != now;
+	}
+	pausing_ = false;
+	if (!now && !may_reconnect(attempts, session_.max_reconnects())) {
+		log_warning(log_name(), "giving up after %u attempts", attempts);
+		go(State::Closing);
+		return true;
+	}
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		now_ = false;
+		refused_ = false;
+		attempts_++;
+	}
+	go(State::Connecting);
+	return true;
+}
+
+} // namespace rtrs::client

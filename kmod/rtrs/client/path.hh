@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+// One path of a session: a source and a destination address and all connections between them.
+//
+// Its work item is the only owner of its life (protocol B.1). Everybody else records what he saw
+// or wants, by fail(), request_*() or reconnect(), and wakes the owner. The states and what may
+// follow what are rtrs/pure/client_path_state.hh.
+//
+//	Connecting ──> Connected ──fail()──> Reconnecting ──pause──> Connecting
+//	     └─fail()─> ConnectingError ──────────┘   (the first attempt ends here instead)
+//	any ──request_close()──> Closing ──> Closed ──reconnect()──> Reconnecting
+//	                                        └──request_end()──> Dead
+#pragma once
+
+#include <cxxrt/debugfs.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/percpu.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/rcu.hh>
+#include <cxxrt/sysfs.hh>
+#include <cxxrt/wait.hh>
+#include <cxxrt/work.hh>
+#include <rtrs/client/connection.hh>
+#include <rtrs/client/limits.hh>
+#include <rtrs/client/request.hh>
+#include <rtrs/client/stats.hh>
+#include <rtrs/core/device.hh>
+#include <rtrs/core/heartbeat.hh>
+#include <rtrs/pure/client_path_state.hh>
+
+namespace rtrs::client {
+
+// For what the connection manager times itself, a little longer than its timeout: then its event
+// says what failed (protocol A.1, B.1.5).
+constexpr unsigned long kStepTimeout = kConnectTimeoutMs / 1000 * HZ + HZ;
+
+class Session;
+
+class Path {
+public:
+	Path(Session &session, u32 index, const rtrs_addr_pair &pair);
+	// The owner has ended (Dead), or never ran.
+	~Path();
+	// Allocates what lives as long as the path. ENOMEM. May sleep.
+	Status prepare();
+	// Before the first attempt: the path may create the session on the server (protocol A.8).
+	void may_create_session() { first_connection_ = true; }
+
+	Session &session() { return session_; }
+	u32 index() const { return index_; }
+	// "<session> <src@dst>", for log lines.
+	const char *log_name() const { return log_name_.c_str(); }
+	ClientPathState state() const { return smp_load_acquire(&state_); }
+	bool connected() const { return state() == ClientPathState::Connected; }
+	// Same source, if both have one, and same destination.
+	bool same_addresses(const rtrs_addr_pair &pair);
+
+	// ---- wishes; those that wait are killable (EINTR) and may sleep ----
+
+	// Starts the first attempt and waits for its end. What it met.
+	Status connect_first();
+	// Drops what is there and connects anew; waits for the end of the attempt. EBUSY when the
+	// state does not allow it, ENOTCONN when it failed.
+	Status reconnect();
+	// Any context. The path goes down and stays there until reconnect().
+	void request_close();
+	Status disconnect();
+	// Any context. As request_close(), and for good.
+	void request_end();
+	// Uninterruptible; certain to come after request_end(): no step of the owner waits for
+	// long, and each wait ends when the state changes.
+	void wait_end();
+	// After wait_end().
+	void remove_files();
+
+	// ---- called from connections, in any context ----
+
+	// Something went wrong: leaves Connected or Connecting, if it is in one of them.
+	void fail(Error error);
+	// Wakes the owner out of await().
+	void wake() { changed_.wake_all(); }
+	// Whether handlers may still post. Valid until the end of the RcuReader scope that the
+	// caller is in.
+	bool posting() const { return READ_ONCE(posting_); }
+	// `key` is that of an RKEY_RSP, if the response came with one.
+	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
+	void on_traffic() { heartbeat_.on_traffic(); }
+	// The request has ended; the slot is free before done() is called.
+	void finish(Request &request, int status);
+
+	// ---- for the steps of connections, by the owner ----
+
+	// Waits until done() or EHOSTUNREACH and the like from fail(), ETIMEDOUT, ECONNABORTED.
+	template <class F> Status await(F &&done)
+	{
+		const Status s = changed_.wait_for(
+		    kStepTimeout, [&] { return done() || state() != ClientPathState::Connecting; });
+		if (state() != ClientPathState::Connecting)
+			return failure();
+		return s;
+	}
+	const rtrs_addr_pair &addresses() const { return pair_; }
+	ConnectRequestFields greeting(u16 cid) const;
+	Status use_device(rdma_cm_id *id);
+	const DeviceRef &device() const { return device_; }
+	const DeviceLimits &device_limits() const { return limits_; }
+	// Known when cid 0 is connected.
+	QueueDepth queue_depth() const { return session_limits_->reply.queue_depth; }
+
+	// ---- requests; under RcuReader ----
+
+	// 0: accepted. EAGAIN, ENOMEM, EMSGSIZE, EINVAL: not. The path is connected.
+	Status submit(const rtrs_clt_request &request);
+	int poll(u32 queue);
+	u64 inflight() const { return stats_->inflight(); }
+	u64 latency_ns() const { return heartbeat_.latency_ns(); }
+	PathStats &stats() { return *stats_; }
+	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }
+
+	list_head node; // in Session's list
+
+private:
+	using State = ClientPathState;
+
+	// Steps of the owner: path.cc.
+	void run();
+	bool step();
+	bool step_after_failed_attempt();
+	bool step_reconnecting();
+	void attempt();
+	bool go(State to);
+	void attempt_ended();
+	void kick() { work_.requeue_after(workqueue_, 0); }
+	Error failure();
+	void wait_state_change();
+
+	// path_connect.cc
+	Status connect();
+	Status open_connections();
+	Status agree_on_limits();
+	Status exchange_info();
+	Status read_info_response();
+	Status start_receives();
+	void remember_addresses();
+	void on_info_sent(const ib_wc &wc);
+	void on_info_received(const ib_wc &wc);
+
+	// path_teardown.cc
+	void tear_down();
+	void end_requests();
+	void end_request(Request &request);
+	int fail_over(Request &request);
+
+	// response.cc
+	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
+	void on_heartbeat_sent(const ib_wc &wc);
+	static void on_heartbeat_lost(void *path);
+
+	// submit.cc
+	ClientConnection &choose_connection(const rtrs_clt_request &request);
+	Status post(Request &r, ClientConnection &con, ChunkOffset offset, int mapped);
+
+	// path_sysfs.cc
+	Status create_files();
+	void show_state(cxxrt::SysfsText &out);
+	void show_hca_name(cxxrt::SysfsText &out);
+	void show_hca_port(cxxrt::SysfsText &out);
+	void show_src_addr(cxxrt::SysfsText &out);
+	void show_dst_addr(cxxrt::SysfsText &out);
+	void show_latency(cxxrt::SysfsText &out);
+	void show_reconnect(cxxrt::SysfsText &out);
+	void show_disconnect(cxxrt::SysfsText &out);
+	void show_remove(cxxrt::SysfsText &out);
+	void show_wr_counters(cxxrt::DebugText &out);
+	Status store_reconnect(TextView text, cxxrt::SysfsCall &);
+	Status store_disconnect(TextView text, cxxrt::SysfsCall &);
+	Status store_remove(TextView text, cxxrt::SysfsCall &call);
+	static const cxxrt::SysfsFile<Path> kFiles[];
+
+	Session &session_;
+	const u32 index_;
+	const cxxrt::Workqueue &workqueue_;
+	Uuid uuid_{};
+	cxxrt::TextBuffer<kSessionNameSize + RTRS_PAIR_TEXT> log_name_;
+
+	// The state and the wishes to its owner; written under state_lock_.
+	cxxrt::SpinLock state_lock_{cxxrt::lock_class<"rtrs_path_state">()};
+	ClientPathState state_ = ClientPathState::Connecting;
+	int error_ = 0;		 // why the running attempt failed; the first error counts
+	u32 attempts_ = 0;	 // automatic ones since the path was connected
+	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
+	bool now_ = false;	 // reconnect without the long pause
+	bool ending_ = false;	 // no way back from Closed
+	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
+
+	// Only the owner, until the next mark.
+	rtrs_addr_pair pair_; // src is filled in when the path connects first
+	bool first_connection_ = false;
+	u16 attempt_number_ = 0; // what REQ carries
+	bool was_up_ = false;	 // it connected at least once
+	bool reported_up_ = false;
+	bool pausing_ = false;	// in Reconnecting: torn down, until due_
+	bool refused_ = false;	// the server is not the session's any more: no automatic attempt
+	unsigned long due_ = 0; // jiffies
+	DmaBuffer info_request_;
+	DmaBuffer info_response_;
+	u32 info_size_ = 0; // bytes received
+	bool info_received_ = false;
+
+	// Made by the owner before Connected, taken away after a grace period: readable by
+	// handlers, and by submitters under RcuReader.
+	DeviceRef device_;
+	DeviceLimits limits_{};
+	const SessionLimits *session_limits_ = nullptr;
+	cxxrt::Array<cxxrt::Box<ClientConnection>> connections_;
+	cxxrt::Box<RequestTable> requests_;
+	struct RemoteChunk {
+		RemoteAddress address;
+		Rkey rkey; // changes with each response if the server announced new keys
+	};
+	cxxrt::Array<RemoteChunk> remote_; // by slot
+	bool new_keys_ = false;
+	bool posting_ = false;
+
+	CompletionEntry<Path, &Path::on_info_sent> info_sent_{this};
+	CompletionEntry<Path, &Path::on_info_received> info_received_entry_{this};
+	CompletionEntry<Path, &Path::on_heartbeat_sent> heartbeat_sent_{this};
+	HeartbeatTimer heartbeat_{this, on_heartbeat_lost, heartbeat_sent_.get()};
+
+	// As long as the path.
+	cxxrt::Box<PathStats> stats_;
+	cxxrt::PerCpu<WrCounters> wr_counters_;
+	cxxrt::SysfsDir dir_;
+	cxxrt::DebugDir debug_dir_;
+	// What sysfs shows of the last device; under info_lock_.
+	cxxrt::Mutex info_lock_{cxxrt::lock_class<"rtrs_path_info">()};
+	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
+	u32 hca_port_ = 0;
+	rtrs_addr_pair shown_addresses_{};
+
+	cxxrt::DelayedWork<Path, &Path::run> work_{this};
+};
+
+} // namespace rtrs::client

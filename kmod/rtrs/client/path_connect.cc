@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+// One attempt to connect a path: its connections one after the other, then the INFO exchange on
+// the service connection, then receives (protocol A.8). All of it is done by the owner. A step
+// that fails leaves what was made to tear_down().
+#include <cxxrt/log.hh>
+#include <rtrs/client/path.hh>
+#include <rtrs/client/session.hh>
+#include <rtrs/wire/info.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+
+Status Path::connect()
+{
+	TRY(open_connections());
+	requests_ = TRY(RequestTable::create(device_, limits_, queue_depth()));
+	for (Box<ClientConnection> &con : connections_) {
+		const u32 count = con->is_service()
+				      ? 2 * kServiceQueueDepth
+				      : min_of(2 * queue_depth().value, limits_.queue_wrs);
+		TRY(con->provide_receives(count, new_keys_));
+	}
+	TRY(exchange_info());
+	TRY(start_receives());
+	remember_addresses();
+	if (!dir_)
+		TRY(create_files());
+	return {};
+}
+
+Status Path::open_connections()
+{
+	connections_ = TRY(Array<Box<ClientConnection>>::create(session_.connections()));
+	for (u16 cid = 0; cid < connections_.size(); cid++) {
+		connections_[cid] = TRY(make_box<ClientConnection>(GFP_KERNEL, *this, cid));
+		TRY(connections_[cid]->establish());
+		if (cid == 0)
+			TRY(agree_on_limits());
+	}
+	return {};
+}
+
+// What REQ says (protocol A.3).
+ConnectRequestFields Path::greeting(u16 cid) const
+{
+	return {
+	    .cid = {cid},
+	    .connection_count = static_cast<u16>(connections_.size()),
+	    .reconnect_count = attempt_number_,
+	    .path = uuid_,
+	    .session = session_.uuid(),
+	    .first_connection = first_connection_,
+	};
+}
+
+// The device that the connection manager found for a connection: cid 0 decides, and the others
+// share its memory regions.
+Status Path::use_device(rdma_cm_id *id)
+{
+	if (device_) {
+		if (device_.ibdev() == id->device)
+			return {};
+		log_error(log_name(), "the route leads to more than one RDMA device");
+		return err::ehostunreach;
+	}
+	device_ = TRY(DeviceRef::find(id->device));
+	limits_ = TRY(DeviceLimits::of(device_, id->port_num));
+
+	LockGuard<Mutex> held(info_lock_);
+	hca_name_.assign(TextView::of(dev_name(&device_.ibdev()->dev)));
+	hca_port_ = id->port_num;
+	return {};
+}
+
+Status Path::agree_on_limits()
+{
+	// The server knows the session now, so every path may create it anew (protocol A.8).
+	first_connection_ = true;
+	const ConnectReplyFields &reply = connections_[0]->reply();
+	new_keys_ = reply.new_rkey;
+	Result<const SessionLimits *> agreed = session_.agree(*this, reply, limits_);
+	if (!agreed.ok()) {
+		refused_ = true;
+		return agreed.error();
+	}
+	session_limits_ = agreed.value();
+	return {};
+}
+
+// ---- INFO (protocol A.4) ----
+
+Status Path::exchange_info()
+{
+	ClientConnection &service = *connections_[0];
+	info_received_ = false;
+	info_request_ = TRY(DmaBuffer::create(device_.ibdev(), sizeof(InfoRequest), DMA_TO_DEVICE));
+	info_response_ = TRY(DmaBuffer::create(
+	    device_.ibdev(), info_response_size(queue_depth().value), DMA_FROM_DEVICE));
+
+	const u32 lkey = device_.pd()->local_dma_lkey;
+	ib_sge in{};
+	in.addr = info_response_.dma_addr();
+	in.length = static_cast<u32>(info_response_.size());
+	in.lkey = lkey;
+	ib_recv_wr receive{};
+	receive.wr_cqe = info_received_entry_.get();
+	receive.sg_list = &in;
+	receive.num_sge = 1;
+	TRY(Status::from_code(ib_post_recv(service.qp, &receive, nullptr)));
+
+	const InfoRequest message = make_info_request(session_.session_name());
+	memcpy(info_request_.data(), &message, sizeof(message));
+	info_request_.sync_for_device(0, sizeof(message));
+	ib_sge out{};
+	out.addr = info_request_.dma_addr();
+	out.length = sizeof(message);
+	out.lkey = lkey;
+	ib_send_wr send{};
+	send.opcode = IB_WR_SEND;
+	send.wr_cqe = info_sent_.get();
+	send.sg_list = &out;
+	send.num_sge = 1;
+	TRY(service.post_send(&send, &send, {.work_requests = 1}, Signal::Always));
+
+	TRY(await([this] { return smp_load_acquire(&info_received_); }));
+	return read_info_response();
+}
+
+void Path::on_info_sent(const ib_wc &wc)
+{
+	connections_[0]->on_send_done(wc);
+}
+
+void Path::on_info_received(const ib_wc &wc)
+{
+	if (wc.status != IB_WC_SUCCESS || wc.opcode != IB_WC_RECV) {
+		connections_[0]->on_broken(wc);
+		return;
+	}
+	connections_[0]->counters().inc(&WrCounters::recv_completions);
+	info_size_ = wc.byte_len;
+	smp_store_release(&info_received_, true);
+	wake();
+}
+
+Status Path::read_info_response()
+{
+	info_response_.sync_for_cpu(0, info_response_.size());
+	const ByteView message(info_response_.data(),
+			       min_of<usize>(info_size_, info_response_.size()));
+	remote_ = TRY(Array<RemoteChunk>::create(queue_depth().value));
+	const Status s = for_each_remote_slot(message, queue_depth(), session_limits_->chunk,
+					      [this](Slot slot, RemoteAddress address, Rkey rkey) {
+						      remote_[slot.value] = {address, rkey};
+					      });
+	if (!s.ok())
+		log_error(log_name(), "malformed list of chunks from the server: %d", s.code());
+	return s;
+}
+
+Status Path::start_receives()
+{
+	// Handlers post again from here on; tear_down() stops that.
+	WRITE_ONCE(posting_, true);
+	for (Box<ClientConnection> &con : connections_)
+		TRY(con->start_receives());
+	return {};
+}
+
+// The source that the connection manager picked is kept: the name of the path's directory is made
+// from it, once, and the path comes back under that name (protocol F.1).
+void Path::remember_addresses()
+{
+	if (!pair_.has_src) {
+		pair_.src = connections_[0]->id()->route.addr.src_addr;
+		pair_.has_src = true;
+		// A port of its own for each connection.
+		switch (pair_.src.ss_family) {
+		case AF_INET:
+			reinterpret_cast<sockaddr_in &>(pair_.src).sin_port = 0;
+			break;
+		case AF_INET6:
+			reinterpret_cast<sockaddr_in6 &>(pair_.src).sin6_port = 0;
+			break;
+		case AF_IB:
+			reinterpret_cast<sockaddr_ib &>(pair_.src).sib_sid = 0;
+			break;
+		}
+	}
+	LockGuard<Mutex> held(info_lock_);
+	shown_addresses_ = pair_;
+}
+
+} // namespace rtrs::client

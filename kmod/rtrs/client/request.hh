@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+// The slots of one path: what is in flight on it, and the memory that a request needs.
+//
+// A request of slot n uses entry n of whichever path it goes over. Life of an entry:
+//
+//	Idle --submit--> Posted --response--> Answered [--LOCAL_INV done]--> Idle, done() called
+//
+// It ends exactly once: by the handler that moves it out of Posted, under the entry's lock, or by
+// the tear-down of the path, which begins when no handler can run any more.
+//
+// submit() holds the lock from Posted until the work requests are in the queue. So a response that
+// comes early, which only a hostile server can send, finds either no request or a complete one:
+// its region is then invalidated behind the registration, never before it.
+#pragma once
+
+#include <cxxrt/list.hh>
+#include <cxxrt/lock.hh>
+#include <cxxrt/memory.hh>
+#include <rtrs/client/completion.hh>
+#include <rtrs/client/limits.hh>
+#include <rtrs/core/memory.hh>
+#include <rtrs/rtrs.h>
+
+namespace rtrs::client {
+
+class ClientConnection;
+
+enum class RequestState : u8 {
+	Idle,
+	Posted,	  // the server's answer will come
+	Answered, // it came; `status` is valid, the region may still have to be invalidated
+};
+
+struct Request {
+	Request() = default;
+
+	Direction direction() const
+	{
+		return in.dir == RTRS_READ ? Direction::Read : Direction::Write;
+	}
+	dma_data_direction dma_direction() const
+	{
+		return in.dir == RTRS_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	}
+	// Completion of LOCAL_INV; response.cc.
+	void on_invalidated(const ib_wc &wc);
+
+	cxxrt::SpinLock lock{cxxrt::lock_class<"rtrs_request">()};
+	RequestState state = RequestState::Idle;
+	// The key of the region may open memory: set before REG_MR is posted, cleared when it is
+	// known to be invalid. A property of the region, not of the request (protocol G.1-60).
+	bool registered = false;
+	int status = 0;
+	int cpu = 0; // where it was submitted
+	u64 started_ns = 0;
+	ClientConnection *connection = nullptr;
+	rtrs_clt_request in{}; // in.msg is in `message`
+
+	MemoryRegion region;
+	u8 *message = nullptr; // user message, then header; sent from here
+	u64 message_dma = 0;
+	DmaBuffer *message_page = nullptr;
+	u32 message_offset = 0; // in its page
+	CompletionEntry<Request, &Request::on_invalidated> invalidated{this};
+	cxxrt::ListNode parked; // waits for room to post its LOCAL_INV
+};
+
+class RequestTable {
+public:
+	// ENOMEM, or what the device says. May sleep.
+	static Result<cxxrt::Box<RequestTable>> create(const DeviceRef &device,
+						       const DeviceLimits &limits,
+						       QueueDepth depth);
+
+	Request &operator[](Slot slot) const { return requests_[slot.value]; }
+	Request *begin() const { return requests_.begin(); }
+	Request *end() const { return requests_.end(); }
+
+private:
+	cxxrt::Array<DmaBuffer> pages_; // outlive the requests that point into them
+	cxxrt::Array<Request> requests_;
+};
+
+} // namespace rtrs::client

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+// Life of a session, and of paths in it.
+#include <cxxrt/log.hh>
+#include <rtrs/client/module.hh>
+#include <rtrs/client/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+namespace {
+
+constexpr u32 kMaxReconnectDelay = 3600; // seconds; a longer one would never be waited for
+
+} // namespace
+
+// Taken where a sysfs file starts to work on paths: that work may outlive the file.
+class Session::Operation {
+public:
+	static Result<Operation> start(Session &session)
+	{
+		const bool open = session.operations_.with([](Operations &o) {
+			o.running += !o.closing;
+			return !o.closing;
+		});
+		if (!open)
+			return err::enodev;
+		return Operation(session);
+	}
+	Operation(Operation &&o) : session_(exchange(o.session_, static_cast<Session *>(nullptr)))
+	{
+	}
+	~Operation()
+	{
+		if (!session_)
+			return;
+		session_->operations_.with([this](Operations &o) {
+			o.running--;
+			// Under the lock: who sees the zero may free the session.
+			session_->operations_done_.wake_all();
+		});
+	}
+
+private:
+	explicit Operation(Session &session) : session_(&session) {}
+
+	Session *session_;
+};
+
+Session::Session(const SessionName &name, const rtrs_clt_params &params)
+    : name_(name), user_(params.priv), link_event_(params.link_event), port_(params.port),
+      reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
+      irq_connections_(min_of(nr_cpu_ids, kMaxConnections - 1 - params.nr_poll_queues)),
+      poll_connections_(params.nr_poll_queues), max_reconnects_(params.max_reconnects)
+{
+	generate_random_uuid(uuid_.bytes);
+}
+
+Session::~Session()
+{
+	WARN_ON_ONCE(!paths_.empty());
+}
+
+Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle)
+{
+	if (!params.name || !params.link_event || params.nr_paths < 1 ||
+	    params.nr_paths > kMaxPaths || params.nr_poll_queues > kMaxConnections / 2)
+		return err::einval;
+	const SessionName name = TRY(SessionName::from(TextView::of(params.name)));
+
+	Box<Session> session = TRY(make_box<Session>(GFP_KERNEL, name, params));
+	const bool taken = module_->sessions.with([&](ClientModule::Sessions &list) {
+		for (Session &other : list)
+			if (other.name_ == name)
+				return true;
+		list.push_back(*session);
+		return false;
+	});
+	if (taken)
+		return err::eexist;
+
+	Session *s = session.release();
+	Status status = s->bring_up(params);
+	if (status.ok())
+		status = s->enable_events(handle);
+	if (status.ok()) {
+		s->device_.announce();
+		log_info(s->name(), "open: %u paths, queue depth %u, max I/O %u bytes",
+			 params.nr_paths, s->limits().reply.queue_depth.value,
+			 s->limits().max_io_size);
+		return s;
+	}
+	close(s);
+	return status.error();
+}
+
+Status Session::bring_up(const rtrs_clt_params &params)
+{
+	last_path_ = TRY(PerCpu<LastPath>::create());
+	TRY(create_files());
+	// One after the other: the first one creates the session on the server (protocol A.8).
+	for (u32 i = 0; i < params.nr_paths; i++)
+		TRY(add_path(params.paths[i]));
+	return {};
+}
+
+// From here on the user hears of the links. A session whose paths have gone meanwhile did not open.
+Status Session::enable_events(rtrs_clt **handle)
+{
+	LockGuard<Mutex> held(links_lock_);
+	if (!paths_up_)
+		return err::econnaborted;
+	*handle = reinterpret_cast<rtrs_clt *>(this);
+	events_enabled_ = true;
+	return {};
+}
+
+void Session::close(Session *session)
+{
+	session->shut_down();
+	module_->sessions.with(
+	    [&](ClientModule::Sessions &) { ClientModule::Sessions::remove(*session); });
+	delete session;
+}
+
+// The order: no more events; no more operations; paths ended, and with them the requests; files;
+// permits, which the ends of requests gave back.
+void Session::shut_down()
+{
+	{
+		LockGuard<Mutex> held(links_lock_);
+		events_enabled_ = false;
+	}
+	operations_.with([](Operations &o) { o.closing = true; });
+	{
+		// So that operations which wait for a path end soon.
+		LockGuard<Mutex> held(paths_lock_);
+		for (Path &path : paths_)
+			path.request_end();
+	}
+	operations_done_.wait(
+	    [this] { return operations_.with([](Operations &o) { return o.running == 0; }); });
+	// No lock: nobody else changes the list any more.
+	while (!paths_.empty())
+		retire(*paths_.begin());
+	remove_files();
+	permits_.wait_all_back();
+}
+
+Result<Path *> Session::create_path(const rtrs_addr_pair &pair)
+{
+	const u32 index = TRY(indices_.allocate(kMaxPaths - 1));
+	Result<Box<Path>> path = make_box<Path>(GFP_KERNEL, *this, index, pair);
+	Status s = path.ok() ? path.value()->prepare() : Status(path.error());
+	if (s.ok())
+		s = insert(*path.value());
+	if (s.ok())
+		return path.take().release();
+	indices_.free(index);
+	return s.error();
+}
+
+Status Session::insert(Path &path)
+{
+	LockGuard<Mutex> held(paths_lock_);
+	// Else the close, which waits for this operation, has not asked the path to end.
+	if (closing())
+		return err::enodev;
+	for (Path &other : paths_)
+		if (other.same_addresses(path.addresses()))
+			return err::eexist;
+	if (paths_.empty())
+		path.may_create_session();
+	paths_.push_back(path);
+	return {};
+}
+
+Status Session::add_path(const rtrs_addr_pair &pair)
+{
+	const Operation operation = TRY(Operation::start(*this));
+	Path *path = TRY(create_path(pair));
+	const Status s = path->connect_first();
+	if (!s.ok())
+		retire(*path);
+	return s;
+}
+
+Status Session::remove_path(Path &path, SysfsCall &call)
+{
+	// First: without it, the close of the session waits for this very file, and with it, for
+	// the operation. The file alone would protect nobody once it is taken away.
+	const Operation operation = TRY(Operation::start(*this));
+	if (call.remove_file())
+		retire(path);
+	return {};
+}
+
+// Ends a path and frees it. One caller per path: the one whose operation made it, the one who took
+// its remove_path file away, or the close of the session after all of these.
+void Session::retire(Path &path)
+{
+	path.request_end();
+	path.wait_end();
+	{
+		LockGuard<Mutex> held(paths_lock_);
+		paths_.remove(path);
+	}
+	// Submitters and the choice of paths may stand on it.
+	synchronize_rcu();
+	path.remove_files();
+	indices_.free(path.index());
+	delete &path;
+}
+
+bool Session::pair_in_use(const Path &self, const rtrs_addr_pair &pair)
+{
+	LockGuard<Mutex> held(paths_lock_);
+	for (Path &other : paths_)
+		if (&other != &self && other.same_addresses(pair))
+			return true;
+	return false;
+}
+
+Result<const SessionLimits *> Session::agree(const Path &path, const ConnectReplyFields &reply,
+					     const DeviceLimits &device)
+{
+	Result<SessionLimits> mine = SessionLimits::from(reply, device);
+	if (!mine.ok()) {
+		log_error(path.log_name(), "no request fits the limits of server and device");
+		return err::einval;
+	}
+	LockGuard<Mutex> held(paths_lock_);
+	if (!limits_) {
+		const u32 permits = permit_count(reply.queue_depth);
+		if (!permits) {
+			log_error(path.log_name(),
+				  "the server's queue depth of %u leaves no slot for data",
+				  reply.queue_depth.value);
+			return err::einval;
+		}
+		limits_ = TRY(make_box<SessionLimits>(GFP_KERNEL, mine.value()));
+		permits_.provide(permits);
+		return limits_.get();
+	}
+	if (!limits_->same_server_geometry(reply)) {
+		log_error(
+		    path.log_name(),
+		    "refused: the server now has queue depth %u, I/O size %u, header size %u; "
+		    "the session was opened with %u, %u, %u. Map its devices anew",
+		    reply.queue_depth.value, reply.max_io_size.value, reply.max_header_size.value,
+		    limits_->reply.queue_depth.value, limits_->reply.max_io_size.value,
+		    limits_->reply.max_header_size.value);
+		return err::einval;
+	}
+	if (!limits_->within(mine.value())) {
+		log_error(path.log_name(),
+			  "refused: the device allows %u bytes in %u segments, the session needs "
+			  "%u in %u",
+			  mine->max_io_size, mine->max_segments, limits_->max_io_size,
+			  limits_->max_segments);
+		return err::einval;
+	}
+	return limits_.get();
+}
+
+void Session::path_up()
+{
+	LockGuard<Mutex> held(links_lock_);
+	if (paths_up_++ == 0 && events_enabled_)
+		link_event_(user_, RTRS_CLT_RECONNECTED);
+}
+
+void Session::path_down()
+{
+	LockGuard<Mutex> held(links_lock_);
+	if (--paths_up_ || !events_enabled_)
+		return;
+	log_warning(name(), "disconnected: no path is left");
+	link_event_(user_, RTRS_CLT_DISCONNECTED);
+}
+
+} // namespace rtrs::client

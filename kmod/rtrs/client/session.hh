@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+// A session: all paths between this client and one server, and what they have in common.
+//
+// Owner: the user, from rtrs_clt_open() to rtrs_clt_close(). Between them paths come and go by
+// sysfs; whoever does that holds an Operation, which the close waits for.
+#pragma once
+
+#include <cxxrt/class_device.hh>
+#include <cxxrt/debugfs.hh>
+#include <cxxrt/guarded.hh>
+#include <cxxrt/id.hh>
+#include <cxxrt/percpu.hh>
+#include <cxxrt/rcu.hh>
+#include <rtrs/client/path.hh>
+#include <rtrs/client/permits.hh>
+#include <rtrs/pure/policy.hh>
+#include <rtrs/wire/session_name.hh>
+
+namespace rtrs::client {
+
+enum class SubmitKind : u8 {
+	New,
+	FailOver, // was in flight on a path that died
+};
+
+class Session {
+public:
+	// Opens with all its paths, or leaves nothing behind. Sleeps, killable.
+	static Result<Session *> open(const rtrs_clt_params &params, rtrs_clt **handle);
+	// Ends requests, paths and the session itself. Sleeps.
+	static void close(Session *session);
+
+	Session(const SessionName &name, const rtrs_clt_params &params);
+	~Session();
+
+	const char *name() const { return name_.c_str(); }
+	const SessionName &session_name() const { return name_; }
+	const Uuid &uuid() const { return uuid_; }
+	u32 reconnect_delay() const { return reconnect_delay_; }
+	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
+	u32 irq_connections() const { return irq_connections_; }
+	u32 poll_connections() const { return poll_connections_; }
+	// Service connection included.
+	u32 connections() const { return 1 + irq_connections_ + poll_connections_; }
+	Permits &permits() { return permits_; }
+
+	// ---- for paths, in process context ----
+
+	// Takes the limits of the first path, and compares those of others with them. The pointer
+	// is valid as long as the session. EINVAL, after a log line that says why.
+	Result<const SessionLimits *> agree(const Path &path, const ConnectReplyFields &reply,
+					    const DeviceLimits &device);
+	// Link events (protocol B.1.4).
+	void path_up();
+	void path_down();
+	bool pair_in_use(const Path &self, const rtrs_addr_pair &pair);
+	kobject *paths_dir() const { return paths_dir_.kobj(); }
+	const cxxrt::DebugDir &debug_dir() const { return debug_dir_; }
+
+	// ---- requests ----
+
+	// Any context that does not hold RCU up; see rtrs_clt_submit().
+	Status submit(const rtrs_clt_request &request, SubmitKind kind = SubmitKind::New);
+	int poll(u32 queue);
+	// Valid after open.
+	const SessionLimits &limits() const { return *limits_; }
+
+	// ---- paths; sleep ----
+
+	// Adds and connects a path; killable. EEXIST for a pair that is there, ENOSPC, ENODEV
+	// while the session ends, or what connecting met.
+	Status add_path(const rtrs_addr_pair &pair);
+	// Closes, removes and frees the path, from its own sysfs file. ENODEV while the session
+	// ends. The path may not be touched afterwards, whatever the result.
+	Status remove_path(Path &path, cxxrt::SysfsCall &call);
+
+	cxxrt::ListNode node; // in ClientModule::sessions
+
+private:
+	using Paths = cxxrt::RcuList<Path, &Path::node>;
+	struct LastPath {
+		u64 address; // compared, never followed: it may be stale
+	};
+
+	// Somebody who came by sysfs holds the session open with an Operation.
+	class Operation;
+	struct Operations {
+		u32 running = 0;
+		bool closing = false; // no new one
+	};
+	bool closing()
+	{
+		return operations_.with([](Operations &o) { return o.closing; });
+	}
+
+	Status bring_up(const rtrs_clt_params &params);
+	void shut_down();
+	Status enable_events(rtrs_clt **handle);
+	Result<Path *> create_path(const rtrs_addr_pair &pair);
+	Status insert(Path &path);
+	void retire(Path &path);
+
+	// choice.cc
+	Path *choose(const TriedPaths &tried);
+
+	// session_sysfs.cc
+	Status create_files();
+	void remove_files();
+	void show_max_reconnects(cxxrt::SysfsText &out);
+	void show_policy(cxxrt::SysfsText &out);
+	void show_add_path(cxxrt::SysfsText &out);
+	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
+	Status store_policy(TextView text, cxxrt::SysfsCall &);
+	Status store_add_path(TextView text, cxxrt::SysfsCall &);
+	static const cxxrt::DeviceFile<Session> kFiles[];
+
+	const SessionName name_;
+	Uuid uuid_{};
+	void *const user_;
+	void (*const link_event_)(void *user, rtrs_clt_event event);
+	const u16 port_;
+	const u32 reconnect_delay_; // seconds
+	const u32 irq_connections_;
+	const u32 poll_connections_;
+	int max_reconnects_;
+	Policy policy_ = kDefaultPolicy;
+
+	// Writers of the list and of the members behind it. Nobody waits for a path with it.
+	cxxrt::Mutex paths_lock_{cxxrt::lock_class<"rtrs_paths">()};
+	Paths paths_;
+	cxxrt::IdAllocator indices_;
+	cxxrt::Box<SessionLimits> limits_; // set once
+
+	cxxrt::Guarded<Operations, cxxrt::SpinLock> operations_{
+	    cxxrt::lock_class<"rtrs_operations">()};
+	cxxrt::WaitQueue operations_done_{cxxrt::lock_class<"rtrs_operations_done">()};
+
+	// Serialises link events.
+	cxxrt::Mutex links_lock_{cxxrt::lock_class<"rtrs_links">()};
+	u32 paths_up_ = 0;
+	bool events_enabled_ = false;
+
+	Permits permits_;
+	cxxrt::PerCpu<LastPath> last_path_; // of round-robin
+	cxxrt::ClassDevice device_;
+	cxxrt::SysfsDir paths_dir_;
+	cxxrt::DebugDir debug_dir_;
+};
+
+} // namespace rtrs::client

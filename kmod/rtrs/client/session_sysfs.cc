@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+// The files of a session (protocol F.1).
+#include <cxxrt/log.hh>
+#include <rtrs/client/module.hh>
+#include <rtrs/client/session.hh>
+#include <rtrs/pure/sysfs_text.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+
+constinit const DeviceFile<Session> Session::kFiles[] = {
+    DeviceFile<Session>::read_write("max_reconnect_attempts", &Session::show_max_reconnects,
+				    &Session::store_max_reconnects),
+    // The documented name and the in-tree one.
+    DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
+    DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
+    DeviceFile<Session>::read_write("add_path", &Session::show_add_path, &Session::store_add_path),
+};
+
+// The device is announced when the session is open.
+Status Session::create_files()
+{
+	device_ = TRY(ClassDevice::create(module_->device_class, name(), this, kFiles));
+	paths_dir_ = TRY(SysfsDir::create_empty(device_.kobj(), "paths", this));
+	debug_dir_ = DebugDir::create(name(), &module_->debug_dir);
+	return {};
+}
+
+// No path has a directory any more.
+void Session::remove_files()
+{
+	debug_dir_.reset();
+	paths_dir_.reset();
+	device_.reset();
+}
+
+void Session::show_max_reconnects(SysfsText &out)
+{
+	out.print("%d\n", max_reconnects());
+}
+
+Status Session::store_max_reconnects(TextView text, SysfsCall &)
+{
+	const int attempts = TRY(parse_reconnect_attempts(text));
+	WRITE_ONCE(max_reconnects_, attempts);
+	return {};
+}
+
+void Session::show_policy(SysfsText &out)
+{
+	out.print("%s\n", to_text(READ_ONCE(policy_)));
+}
+
+Status Session::store_policy(TextView text, SysfsCall &)
+{
+	const Policy policy = TRY(parse_policy(text));
+	WRITE_ONCE(policy_, policy);
+	return {};
+}
+
+void Session::show_add_path(SysfsText &out)
+{
+	out.print("Usage: echo [<source addr>@]<destination addr> > add_path\n\n"
+		  "*addr ::= [ ip:<ipv4|ipv6> | gid:<gid> ]\n");
+}
+
+Status Session::store_add_path(TextView text, SysfsCall &)
+{
+	rtrs_addr_pair pair{};
+	// Whatever is wrong with the text, it is invalid.
+	if (rtrs_addr_parse_pair(text.data(), text.size(), port_, &pair))
+		return err::einval;
+	return add_path(pair);
+}
+
+} // namespace rtrs::client

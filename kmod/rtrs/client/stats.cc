@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+// Counting, and what a reset means for each statistic.
+#include <rtrs/client/stats.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+namespace {
+
+constexpr u64 kNsPerMs = 1'000'000;
+
+u32 latency_row(u64 ns)
+{
+	const u32 ms = static_cast<u32>(min_of<u64>(ns / kNsPerMs, ~0u));
+	return min_of(static_cast<u32>(fls(ms)), kLatencyRows - 1);
+}
+
+u32 list_row(u32 entries)
+{
+	return min_of(static_cast<u32>(order_base_2(entries)), kListRows - 1);
+}
+
+} // namespace
+
+Result<Box<PathStats>> PathStats::create()
+{
+	Box<PathStats> s = TRY(make_box<PathStats>(GFP_KERNEL));
+	s->live_ = TRY(PerCpu<PathCounters>::create());
+	s->base_ = TRY(PerCpu<PathCounters>::create());
+	s->migrated_from_ = TRY(PerCpu<MigratedFrom>::create());
+	s->base_from_ = TRY(PerCpu<MigratedFrom>::create());
+	return s;
+}
+
+void PathStats::submitted(Direction direction, u32 bytes, u32 entries)
+{
+	const bool read = direction == Direction::Read;
+	live_.inc(&PathCounters::started);
+	live_.inc(read ? &PathCounters::reads : &PathCounters::writes);
+	live_.add(read ? &PathCounters::read_bytes : &PathCounters::write_bytes, u64{bytes});
+	if (entries)
+		live_.inc(&PathCounters::lists, list_row(entries));
+}
+
+void PathStats::finished(Direction direction, u64 started_ns, int submit_cpu)
+{
+	const bool read = direction == Direction::Read;
+	const u64 ns = ktime_get_ns() - started_ns;
+	const int cpu = raw_smp_processor_id();
+
+	live_.inc(&PathCounters::finished);
+	live_.inc(read ? &PathCounters::read_latency : &PathCounters::write_latency,
+		  latency_row(ns));
+	// A maximum that two contexts of one CPU race for may lose one of theirs.
+	u64 &max = live_.on(cpu).*
+		   (read ? &PathCounters::read_latency_max : &PathCounters::write_latency_max);
+	if (ns > READ_ONCE(max))
+		WRITE_ONCE(max, ns);
+	if (cpu != submit_cpu) {
+		live_.inc(&PathCounters::migrated_to);
+		__atomic_fetch_add(&migrated_from_.on(submit_cpu).count, u64{1}, __ATOMIC_RELAXED);
+	}
+}
+
+// Handlers are called for one completion each, by a run of the CPU's softirq for completion queues
+// or by who polls. Those of one run of the softirq make up a batch.
+void PathStats::completed()
+{
+	const int cpu = raw_smp_processor_id();
+	PathCounters &c = live_.on(cpu);
+	const u64 run = in_serving_softirq() ? kstat_softirqs_cpu(IRQ_POLL_SOFTIRQ, cpu) + 1 : 0;
+	live_.inc(&PathCounters::completions);
+	if (run && run == c.completion_run) {
+		c.completion_batch++;
+	} else {
+		live_.inc(&PathCounters::completion_runs);
+		c.completion_run = run;
+		c.completion_batch = 1;
+	}
+	if (c.completion_batch > c.completion_max)
+		c.completion_max = c.completion_batch;
+}
+
+u64 PathStats::inflight() const
+{
+	// In this order a request is never seen finished but not started.
+	const u64 finished = live_.sum(&PathCounters::finished);
+	smp_rmb();
+	return live_.sum(&PathCounters::started) - finished;
+}
+
+void PathStats::reset_rdma()
+{
+	static constexpr u64 PathCounters::*kMembers[] = {
+	    &PathCounters::reads,	&PathCounters::read_bytes, &PathCounters::writes,
+	    &PathCounters::write_bytes, &PathCounters::failovers,  &PathCounters::stray_responses,
+	};
+	live_.for_each([&](int cpu, const PathCounters &live) {
+		for (u64 PathCounters::*member : kMembers)
+			base_.on(cpu).*member = READ_ONCE(live.*member);
+	});
+}
+
+void PathStats::reset_reconnects()
+{
+	base_reconnects_ = READ_ONCE(reconnects_);
+	base_failures_ = READ_ONCE(reconnect_failures_);
+}
+
+void PathStats::reset_migration()
+{
+	live_.for_each([&](int cpu, const PathCounters &live) {
+		base_.on(cpu).migrated_to = READ_ONCE(live.migrated_to);
+		base_from_.on(cpu).count = READ_ONCE(migrated_from_.on(cpu).count);
+	});
+}
+
+void PathStats::reset_latency()
+{
+	live_.for_each([&](int cpu, PathCounters &live) {
+		PathCounters &base = base_.on(cpu);
+		for (u32 i = 0; i < kLatencyRows; i++) {
+			base.read_latency[i] = READ_ONCE(live.read_latency[i]);
+			base.write_latency[i] = READ_ONCE(live.write_latency[i]);
+		}
+		WRITE_ONCE(live.read_latency_max, 0);
+		WRITE_ONCE(live.write_latency_max, 0);
+	});
+}
+
+void PathStats::reset_completions()
+{
+	live_.for_each([&](int cpu, PathCounters &live) {
+		base_.on(cpu).completions = READ_ONCE(live.completions);
+		base_.on(cpu).completion_runs = READ_ONCE(live.completion_runs);
+		WRITE_ONCE(live.completion_max, 0);
+	});
+}
+
+void PathStats::reset_lists()
+{
+	live_.for_each([&](int cpu, const PathCounters &live) {
+		for (u32 i = 0; i < kListRows; i++)
+			base_.on(cpu).lists[i] = READ_ONCE(live.lists[i]);
+	});
+}
+
+} // namespace rtrs::client

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+// Statistics of one path: counted per CPU, so that they cost no shared cache line, and shown in
+// its directory stats/ (protocol F.1).
+//
+// A reset stores what the counters are at that time and later shows the difference: nothing that
+// counts is written by another CPU, and the number of requests in flight is never touched.
+#pragma once
+
+#include <cxxrt/lock.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/percpu.hh>
+#include <cxxrt/sysfs.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs::client {
+
+// Row i counts requests that took less than 2^i ms; the last one all that took longer.
+constexpr u32 kLatencyRows = 18;
+// Row i counts lists of up to 2^i entries.
+constexpr u32 kListRows = 8;
+
+struct PathCounters {
+	u64 reads;
+	u64 read_bytes; // user messages included, as for writes
+	u64 writes;
+	u64 write_bytes;
+	u64 started; // in flight: started less finished, over all CPUs
+	u64 finished;
+	u64 failovers; // requests taken over from a path that died
+	u64 migrated_to;
+	u64 stray_responses;
+	u64 read_latency[kLatencyRows];
+	u64 write_latency[kLatencyRows];
+	u64 read_latency_max; // ns
+	u64 write_latency_max;
+	u64 lists[kListRows];
+	u64 completions;      // work completions
+	u64 completion_runs;  // how often completions were handled: several at a time
+	u64 completion_batch; // in the present run
+	u64 completion_max;   // in one run
+	u64 completion_run;   // number of the present run
+};
+
+// Requests that were submitted on a CPU and ended on another one. Written by that other one.
+struct MigratedFrom {
+	u64 count;
+};
+
+class PathStats {
+public:
+	// ENOMEM. May sleep.
+	static Result<cxxrt::Box<PathStats>> create();
+	// The directory "stats" below `parent`. EEXIST, ENOMEM. May sleep.
+	Status create_files(kobject *parent);
+	void remove_files() { dir_.reset(); }
+
+	// Any context.
+	void submitted(Direction direction, u32 bytes, u32 entries);
+	void finished(Direction direction, u64 started_ns, int submit_cpu);
+	// A work completion, in its handler.
+	void completed();
+	void failed_over() { live_.inc(&PathCounters::failovers); }
+	void stray_response() { live_.inc(&PathCounters::stray_responses); }
+	// A sum over all CPUs: for readers that are not on every request's way.
+	u64 inflight() const;
+
+	// By the owner of the path only.
+	void reconnected() { WRITE_ONCE(reconnects_, reconnects_ + 1); }
+	void reconnect_failed() { WRITE_ONCE(reconnect_failures_, reconnect_failures_ + 1); }
+
+private:
+	// Since the last reset of that statistic.
+	u64 since_reset(u64 PathCounters::*member) const
+	{
+		return live_.sum(member) - base_.sum(member);
+	}
+
+	void show_rdma(cxxrt::SysfsText &out);
+	void show_reconnects(cxxrt::SysfsText &out);
+	void show_migration(cxxrt::SysfsText &out);
+	void show_migration_from(cxxrt::SysfsText &out);
+	void show_migration_to(cxxrt::SysfsText &out);
+	void show_latency(cxxrt::SysfsText &out);
+	void show_lists(cxxrt::SysfsText &out);
+	void show_completions(cxxrt::SysfsText &out);
+	void show_reset_all(cxxrt::SysfsText &out);
+	Status store_rdma(TextView text, cxxrt::SysfsCall &);
+	Status store_reconnects(TextView text, cxxrt::SysfsCall &);
+	Status store_migration(TextView text, cxxrt::SysfsCall &);
+	Status store_latency(TextView text, cxxrt::SysfsCall &);
+	Status store_lists(TextView text, cxxrt::SysfsCall &);
+	Status store_completions(TextView text, cxxrt::SysfsCall &);
+	Status store_reset_all(TextView text, cxxrt::SysfsCall &);
+
+	void reset_rdma();
+	void reset_reconnects();
+	void reset_migration();
+	void reset_latency();
+	void reset_lists();
+	void reset_completions();
+
+	static const cxxrt::SysfsFile<PathStats> kFiles[];
+
+	cxxrt::PerCpu<PathCounters> live_;
+	cxxrt::PerCpu<MigratedFrom> migrated_from_;
+	u64 reconnects_ = 0;
+	u64 reconnect_failures_ = 0;
+
+	// Values at the last reset, under reset_lock_ for those who write.
+	cxxrt::Mutex reset_lock_{cxxrt::lock_class<"rtrs_stats_reset">()};
+	cxxrt::PerCpu<PathCounters> base_;
+	cxxrt::PerCpu<MigratedFrom> base_from_;
+	u64 base_reconnects_ = 0;
+	u64 base_failures_ = 0;
+
+	cxxrt::SysfsDir dir_;
+};
+
+} // namespace rtrs::client

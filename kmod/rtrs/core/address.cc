@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+// Addresses between text and sockaddr (protocol A.2). The grammar is rtrs/pure/address.hh, the
+// literals are the kernel's.
+#include <cxxrt/kernel.hh>
+#include <cxxrt/print.hh>
+#include <rtrs/pure/address.hh>
+#include <rtrs/rtrs.h>
+
+using namespace cxxrt;
+
+namespace rtrs {
+namespace {
+
+Status parse_gid(const char *literal, u16 port, sockaddr_storage &out)
+{
+	auto &ib = reinterpret_cast<sockaddr_ib &>(out);
+	u8 raw[16];
+	if (!in6_pton(literal, -1, raw, -1, nullptr))
+		return err::einval;
+	ib.sib_family = AF_IB;
+	ib.sib_pkey = cpu_to_be16(0xffff);
+	__builtin_memcpy(ib.sib_addr.sib_raw, raw, sizeof(raw));
+	// The whole service id is matched; the port is unsigned (protocol A.2, quirk).
+	ib.sib_sid = cpu_to_be64(service_id(AddressKind::Gid, port));
+	ib.sib_sid_mask = cpu_to_be64(~0ULL);
+	return {};
+}
+
+Status parse_literal(const AddressText &text, u16 port, sockaddr_storage &out)
+{
+	TextBuffer<kMaxAddressText + 1> literal;
+	if (!literal.assign(text.literal))
+		return err::einval;
+	out = {};
+	if (text.kind == AddressKind::Gid)
+		return parse_gid(literal.c_str(), port, out);
+
+	TextBuffer<8> port_text;
+	port_text.print("%u", port);
+	const __kernel_sa_family_t family = text.kind == AddressKind::Ip4 ? AF_INET : AF_INET6;
+	if (inet_pton_with_scope(&init_net, family, literal.c_str(), port_text.c_str(), &out))
+		return err::einval;
+	return {};
+}
+
+Status parse_pair(TextView text, u16 port, rtrs_addr_pair &pair)
+{
+	const PathText path = TRY(parse_path(text));
+	rtrs_addr_pair result{};
+	TRY(parse_literal(path.destination, port, result.dst));
+	if (path.has_source) {
+		// The source's port is the connection manager's choice.
+		TRY(parse_literal(path.source, 0, result.src));
+		result.has_src = true;
+	}
+	pair = result;
+	return {};
+}
+
+} // namespace
+} // namespace rtrs
+
+int rtrs_addr_parse_pair(const char *text, size_t len, u16 port, rtrs_addr_pair *pair)
+{
+	return rtrs::parse_pair(TextView(text, len), port, *pair).code();
+}
+
+size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size_t size)
+{
+	switch (addr->ss_family) {
+	case AF_IB:
+		return scnprintf(buf, size, "gid:%pI6",
+				 &reinterpret_cast<const sockaddr_ib *>(addr)->sib_addr.sib_raw);
+	case AF_INET:
+		return scnprintf(buf, size, "ip:%pI4",
+				 &reinterpret_cast<const sockaddr_in *>(addr)->sin_addr);
+	case AF_INET6:
+		return scnprintf(buf, size, "ip:%pI6c",
+				 &reinterpret_cast<const sockaddr_in6 *>(addr)->sin6_addr);
+	}
+	return scnprintf(buf, size, "<invalid address family>");
+}
+
+size_t rtrs_addr_print_pair(const sockaddr_storage *src, const sockaddr_storage *dst, char *buf,
+			    size_t size)
+{
+	size_t n = rtrs_addr_print(src, buf, size);
+	n += scnprintf(buf + n, size - n, "@");
+	return n + rtrs_addr_print(dst, buf + n, size - n);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+// Creation and end of the queues of a connection.
+#include <cxxrt/err_ptr.hh>
+#include <rtrs/core/connection.hh>
+#include <rtrs/core/device.hh>
+
+using namespace cxxrt;
+
+namespace rtrs {
+namespace {
+
+// ib_drain_qp() posts one marker to each queue, at a time when both may be full.
+constexpr u32 kDrainMarkers = 1;
+
+// A completion queue that is polled by its user can't come from the device's pool, whose queues are
+// shared and polled by interrupts (protocol G.1-35).
+Status create_cq(rtrs_connection &con, ib_device *ibdev, const rtrs_queue_config &config)
+{
+	// Every posted work request can complete at once, when the queue pair breaks.
+	const u32 entries = config.send_wrs + config.recv_wrs + 2 * kDrainMarkers;
+	const bool direct = config.poll == IB_POLL_DIRECT;
+	con.cq = TRY(cxxrt::from_err_ptr(
+	    direct ? ib_alloc_cq(ibdev, &con, entries, config.cq_vector, config.poll)
+		   : ib_cq_pool_get(ibdev, entries, config.cq_vector, config.poll)));
+	con.cqes = entries;
+	con.private_cq = direct;
+	return {};
+}
+
+void destroy_cq(rtrs_connection &con)
+{
+	if (!con.cq)
+		return;
+	if (con.private_cq)
+		ib_free_cq(con.cq);
+	else
+		ib_cq_pool_put(con.cq, con.cqes);
+	con.cq = nullptr;
+}
+
+Status create_qp(rtrs_connection &con, ib_pd *pd, const rtrs_queue_config &config)
+{
+	ib_qp_init_attr attr{};
+	attr.event_handler = config.qp_event;
+	attr.qp_context = &con;
+	attr.cap.max_send_wr = config.send_wrs + kDrainMarkers;
+	attr.cap.max_recv_wr = config.recv_wrs + kDrainMarkers;
+	attr.cap.max_send_sge = config.send_sges;
+	attr.cap.max_recv_sge = 1;
+	attr.qp_type = IB_QPT_RC;
+	attr.send_cq = con.cq;
+	attr.recv_cq = con.cq;
+	attr.sq_sig_type = IB_SIGNAL_REQ_WR;
+	TRY(Status::from_code(rdma_create_qp(con.cm_id, pd, &attr)));
+	con.qp = con.cm_id->qp;
+	return {};
+}
+
+} // namespace
+} // namespace rtrs
+
+int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device, rdma_cm_id *id,
+				  const rtrs_queue_config *config)
+{
+	con->cm_id = id;
+	if (const Status s = rtrs::create_cq(*con, device->ibdev, *config); !s.ok())
+		return s.code();
+	if (const Status s = rtrs::create_qp(*con, device->pd, *config); !s.ok()) {
+		rtrs::destroy_cq(*con);
+		return s.code();
+	}
+	return 0;
+}
+
+void rtrs_connection_drain(rtrs_connection *con)
+{
+	// Both queues: each side posts a marker behind everything else, moves the queue pair to the
+	// error state and waits for the marker; a work request's completion comes before it.
+	if (con->qp)
+		ib_drain_qp(con->qp);
+}
+
+void rtrs_connection_destroy_queues(rtrs_connection *con)
+{
+	if (con->qp) {
+		rdma_destroy_qp(con->cm_id);
+		con->qp = nullptr;
+	}
+	rtrs::destroy_cq(*con);
+}

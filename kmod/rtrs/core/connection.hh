@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+// One RC queue pair with its completion queue and the accounting of its send queue.
+//
+// Life: constructed idle → create_queues() → posts and completions → drain() → destroy_queues().
+// drain() moves the queue pair to the error state and returns when the handler of every work
+// request posted before has run; the caller makes sure that nobody posts afterwards (a post on a
+// drained queue pair would complete after its owner is gone). The CM id outlives the queues.
+//
+// Send side: post_send() holds the connection's lock while it reserves room and posts, so that
+// the order of the ledger is the order of the queue. Every work request needs a wr_cqe: flushed
+// unsignaled ones complete too. A handler of a signaled work request that succeeded calls
+// send_completed(); any handler that sees an error calls the owner's failure path and nothing
+// else: the ledger means nothing on a broken queue pair.
+#pragma once
+
+#include <cxxrt/kernel.hh>
+#include <cxxrt/lock.hh>
+#include <cxxrt/percpu.hh>
+#include <cxxrt/result.hh>
+#include <rtrs/core/core.h>
+#include <rtrs/core/wr_counters.hh>
+#include <rtrs/pure/send_ledger.hh>
+
+struct rtrs_queue_config {
+	u32 send_wrs; // both clamped by the caller to the device's max_qp_wr, less one for draining
+	u32 recv_wrs;
+	u32 send_sges;
+	u32 max_chain;	     // longest chain that is ever posted
+	u32 signal_interval; // one signaled chain in this many
+	int cq_vector;
+	ib_poll_context poll;
+	void (*qp_event)(ib_event *event, void *context);
+};
+
+// Plain data behind the exported functions; code uses rtrs::Connection.
+struct rtrs_connection {
+	rdma_cm_id *cm_id = nullptr;
+	ib_qp *qp = nullptr;
+	ib_cq *cq = nullptr;
+	u32 cqes = 0;
+	bool private_cq = false; // polled directly, not from the device's pool
+};
+
+namespace rtrs {
+
+enum class Signal : u8 {
+	WhenDue, // the ledger decides
+	Always,	 // the caller needs the completion
+};
+
+// What a chain consists of, for the counters.
+struct ChainCost {
+	u32 work_requests;
+	u32 registrations = 0;
+	u32 invalidations = 0;
+};
+
+class Connection : public rtrs_connection {
+public:
+	Connection(u16 cid, cxxrt::PerCpu<WrCounters> &counters) : cid_(cid), counters_(counters) {}
+	Connection(const Connection &) = delete;
+	Connection &operator=(const Connection &) = delete;
+	~Connection() { WARN_ON(qp); }
+
+	u16 cid() const { return cid_; }
+
+	// Creates CQ and QP on `id`, which becomes the connection's CM id. May sleep. ENOMEM, or
+	// what the device says.
+	Status create_queues(rtrs_device *device, rdma_cm_id *id, const rtrs_queue_config &config)
+	{
+		TRY(Status::from_code(rtrs_connection_create_queues(this, device, id, &config)));
+		ledger_ = SendLedger(config.send_wrs, config.signal_interval, config.max_chain);
+		return {};
+	}
+	// May sleep. No-op without queues.
+	void drain() { rtrs_connection_drain(this); }
+	// May sleep. The queues are drained, or were never used.
+	void destroy_queues() { rtrs_connection_destroy_queues(this); }
+
+	// Posts a chain of cost.work_requests, first to last. The last one gets IB_SEND_SIGNALED
+	// when the ledger or the caller wants it. Any context. EAGAIN: no room now, a completion
+	// is outstanding that will make some; else what the device says, and nothing was posted.
+	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
+			 Signal signal = Signal::WhenDue)
+	{
+		const ib_send_wr *bad;
+		bool signaled;
+		{
+			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+			const SendPermit permit =
+			    ledger_.reserve(cost.work_requests, signal == Signal::Always);
+			if (permit == SendPermit::Full)
+				return err::eagain;
+			signaled = permit == SendPermit::Signaled;
+			if (signaled)
+				last->send_flags |= IB_SEND_SIGNALED;
+			if (const int code = ib_post_send(qp, first, &bad)) [[unlikely]] {
+				// A chain that went out in part can't be taken back, but then the
+				// queue pair is broken, and its owner closes it.
+				if (bad == first)
+					ledger_.cancel(cost.work_requests, permit);
+				return Error::from_code(code);
+			}
+		}
+		counters_.inc(&WrCounters::doorbells);
+		counters_.add(&WrCounters::work_requests, u64{cost.work_requests});
+		if (cost.registrations)
+			counters_.add(&WrCounters::registrations, u64{cost.registrations});
+		if (cost.invalidations)
+			counters_.add(&WrCounters::invalidations, u64{cost.invalidations});
+		if (signaled)
+			counters_.inc(&WrCounters::signaled);
+		return {};
+	}
+
+	// A signaled work request completed with success: its room is free again.
+	void send_completed()
+	{
+		counters_.inc(&WrCounters::send_completions);
+		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+		ledger_.retire();
+	}
+
+	// A receive without memory, for immediates. Any context.
+	Status post_empty_recv(ib_cqe *cqe)
+	{
+		ib_recv_wr wr{};
+		wr.wr_cqe = cqe;
+		return Status::from_code(ib_post_recv(qp, &wr, nullptr));
+	}
+
+	cxxrt::PerCpu<WrCounters> &counters() { return counters_; }
+
+private:
+	const u16 cid_;
+	cxxrt::PerCpu<WrCounters> &counters_;
+	cxxrt::SpinLock send_lock_{cxxrt::lock_class<"rtrs_send">()};
+	SendLedger ledger_{0, 1, 1}; // under send_lock_
+};
+
+} // namespace rtrs

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What rtrs-core exports to rtrs-client and rtrs-server, with C prototypes for symbol versions.
+ * C++ code uses the classes of the headers beside this one, which call these.
+ */
+#ifndef RTRS_CORE_H
+#define RTRS_CORE_H
+
+#include <linux/types.h>
+#include <rtrs/rtrs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ib_device;
+struct rdma_cm_id;
+struct rtrs_device;
+struct rtrs_connection;
+struct rtrs_queue_config;
+
+/* core/device.cc: finds or makes the entry of an RDMA device and takes a reference. May sleep. */
+int rtrs_device_find(struct ib_device *ibdev, struct rtrs_device **device);
+/* The last one frees the protection domain. May sleep. */
+void rtrs_device_put(struct rtrs_device *device);
+
+/* core/connection.cc */
+int rtrs_connection_create_queues(struct rtrs_connection *con, struct rtrs_device *device,
+				  struct rdma_cm_id *id, const struct rtrs_queue_config *config);
+void rtrs_connection_drain(struct rtrs_connection *con);
+void rtrs_connection_destroy_queues(struct rtrs_connection *con);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Metadata and exports of rtrs-core; the code is C++. */
+#include <linux/module.h>
+#include <rtrs/core/core.h>
+
+int rtrs_core_start(void);
+void rtrs_core_stop(void);
+
+static int __init rtrs_core_init(void)
+{
+	return rtrs_core_start();
+}
+
+static void __exit rtrs_core_exit(void)
+{
+	rtrs_core_stop();
+}
+
+module_init(rtrs_core_init);
+module_exit(rtrs_core_exit);
+
+EXPORT_SYMBOL_GPL(rtrs_addr_parse_pair);
+EXPORT_SYMBOL_GPL(rtrs_addr_print);
+EXPORT_SYMBOL_GPL(rtrs_addr_print_pair);
+EXPORT_SYMBOL_GPL(rtrs_device_find);
+EXPORT_SYMBOL_GPL(rtrs_device_put);
+EXPORT_SYMBOL_GPL(rtrs_connection_create_queues);
+EXPORT_SYMBOL_GPL(rtrs_connection_drain);
+EXPORT_SYMBOL_GPL(rtrs_connection_destroy_queues);
+
+MODULE_DESCRIPTION("RTRS: parts that client and server share");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+// Sizes that the server offers, and how its chunks spread over memory regions (protocol A.4, A.7,
+// F.5). Pure.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+#include <rtrs/wire/immediate.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+// What is wrong with the server's parameters, so that the refusal can name it.
+enum class GeometryFault : u8 {
+	None,
+	ChunkTooSmall,	   // < kMinChunkSize, or no room beside the header
+	ChunkNoPowerOfTwo, //
+	DepthOutOfRange,   // not 1 to kMaxQueueDepth
+	TooManyBits,	   // bits(depth) + bits(chunk) > 28
+};
+
+// `header_size` is the server's page size. Signed, as module parameters are.
+constexpr GeometryFault check_geometry(s64 chunk, s64 depth, u32 header_size)
+{
+	if (chunk < kMinChunkSize)
+		return GeometryFault::ChunkTooSmall;
+	if (chunk & (chunk - 1))
+		return GeometryFault::ChunkNoPowerOfTwo;
+	if (chunk <= header_size)
+		return GeometryFault::ChunkTooSmall;
+	if (depth < 1 || depth > kMaxQueueDepth)
+		return GeometryFault::DepthOutOfRange;
+	if (chunk > (s64{1} << kImmPayloadBits) ||
+	    bits_for(static_cast<u32>(chunk)) + bits_for(static_cast<u32>(depth)) > kImmPayloadBits)
+		return GeometryFault::TooManyBits;
+	return GeometryFault::None;
+}
+
+constexpr const char *to_text(GeometryFault f)
+{
+	switch (f) {
+	case GeometryFault::None:
+		return "valid";
+	case GeometryFault::ChunkTooSmall:
+		return "max_chunk_size is too small";
+	case GeometryFault::ChunkNoPowerOfTwo:
+		return "max_chunk_size is not a power of two";
+	case GeometryFault::DepthOutOfRange:
+		return "sess_queue_depth is not between 1 and 65535";
+	case GeometryFault::TooManyBits:
+		return "max_chunk_size times sess_queue_depth exceeds 28 bits";
+	}
+	return "?";
+}
+
+// `count` regions of `chunks_per_region` chunks each; their product is the queue depth.
+struct RegionSplit {
+	u32 count;
+	u32 chunks_per_region;
+};
+
+// With always_invalidate each chunk has its own region. Otherwise the fewest that divide the depth
+// evenly and hold at most `max_pages` chunks each (a chunk is one page of the region). EINVAL if
+// depth or max_pages is 0.
+constexpr Result<RegionSplit> split_chunks(QueueDepth depth, u32 max_pages, bool always_invalidate)
+{
+	if (depth.value == 0 || max_pages == 0)
+		return err::einval;
+	if (always_invalidate)
+		return RegionSplit{depth.value, 1};
+	u32 count = (depth.value - 1) / max_pages + 1;
+	while (depth.value % count != 0)
+		count++;
+	return RegionSplit{count, depth.value / count};
+}
+
+} // namespace rtrs

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+// Arithmetic of heartbeats, the same on both ends (protocol B.3). Pure.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+enum class HeartbeatAction : u8 {
+	Send, // send HB_MSG and wait for the next tick
+	Wait, // only wait for the next tick
+	Lost, // the peer is gone; no further tick
+};
+
+// on_tick() and on_sent() belong to the timer of the path; on_traffic() and on_ack() may run on any
+// CPU at the same time, in any context. No lock: a tick that races with traffic counts either as
+// before or as after it.
+class Heartbeat {
+public:
+	explicit constexpr Heartbeat(u32 missed_max = kHeartbeatMissedMax) : missed_max_(missed_max)
+	{
+	}
+
+	// Every kHeartbeatIntervalMs.
+	HeartbeatAction on_tick()
+	{
+		u32 missed = __atomic_load_n(&missed_, __ATOMIC_RELAXED);
+		if (missed > missed_max_)
+			return HeartbeatAction::Lost;
+		__atomic_store_n(&missed_, missed + 1, __ATOMIC_RELAXED);
+		return missed == 0 ? HeartbeatAction::Send : HeartbeatAction::Wait;
+	}
+
+	// Anything arrived from the peer. Writes only if it changes something, so that the line
+	// stays shared between CPUs that receive.
+	void on_traffic()
+	{
+		if (__atomic_load_n(&missed_, __ATOMIC_RELAXED))
+			__atomic_store_n(&missed_, 0u, __ATOMIC_RELAXED);
+	}
+
+	// HB_MSG was posted at `now` (nanoseconds of a monotonic clock).
+	void on_sent(u64 now) { __atomic_store_n(&sent_at_, now, __ATOMIC_RELAXED); }
+
+	// HB_ACK arrived. One that nobody asked for changes nothing but counts as traffic.
+	void on_ack(u64 now)
+	{
+		u64 sent = __atomic_exchange_n(&sent_at_, u64{0}, __ATOMIC_RELAXED);
+		if (sent && now > sent)
+			__atomic_store_n(&latency_, now - sent, __ATOMIC_RELAXED);
+		on_traffic();
+	}
+
+	// Nanoseconds; 0 before the first ACK.
+	u64 latency() const { return __atomic_load_n(&latency_, __ATOMIC_RELAXED); }
+
+	// For a new connection of the same path: nothing missed, nothing measured, the limit stays.
+	void reset()
+	{
+		__atomic_store_n(&missed_, 0u, __ATOMIC_RELAXED);
+		__atomic_store_n(&sent_at_, u64{0}, __ATOMIC_RELAXED);
+		__atomic_store_n(&latency_, u64{0}, __ATOMIC_RELAXED);
+	}
+
+private:
+	u32 missed_max_;
+	u32 missed_ = 0;
+	u64 sent_at_ = 0;
+	u64 latency_ = 0;
+};
+
+} // namespace rtrs

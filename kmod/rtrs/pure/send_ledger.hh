@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+// Accounting of one send queue: what fits, and which work requests ask for a completion. Pure.
+//
+// Work requests of a chain leave the queue in order, so one signaled completion retires all that
+// were posted up to it. The ledger remembers, for each signaled one, how many it will retire.
+// Rules it keeps:
+//  - never more work requests outstanding than the capacity;
+//  - whenever a chain is refused for lack of room, a signaled completion is outstanding, so there
+//    will be room;
+//  - a completion too many retires nothing.
+// All calls of one ledger are under the lock of its connection, which is also held while posting,
+// so that the order of reservations is the order in the queue.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+enum class SendPermit : u8 {
+	Full,	    // no room: nothing was reserved, try again after a completion
+	Unsignaled, // post; the last work request without IB_SEND_SIGNALED
+	Signaled,   // post; the last work request with IB_SEND_SIGNALED, retire() on its completion
+};
+
+class SendLedger {
+public:
+	// `capacity`: work requests that the queue holds. `interval`: a chain in `interval` is
+	// signaled. `max_chain`: the longest chain that will ever be reserved, <= capacity.
+	constexpr SendLedger(u32 capacity, u32 interval, u32 max_chain)
+	    : capacity_(capacity), interval_(interval ? interval : 1),
+	      max_chain_(max_chain ? max_chain : 1)
+	{
+	}
+
+	// Room for a chain of `wrs` > 0 work requests. `must_signal` if the caller needs the
+	// completion of the last one for itself.
+	constexpr SendPermit reserve(u32 wrs, bool must_signal = false)
+	{
+		if (wrs == 0 || wrs > free())
+			return SendPermit::Full;
+		used_ += wrs;
+		open_wrs_ += wrs;
+		open_chains_++;
+		bool last_fit = free() < max_chain_;
+		if (!must_signal && !last_fit && open_chains_ < interval_)
+			return SendPermit::Unsignaled;
+		close_group();
+		return SendPermit::Signaled;
+	}
+
+	// The chain of the last reserve() was not posted at all. Same lock section as reserve().
+	constexpr void cancel(u32 wrs, SendPermit permit)
+	{
+		if (permit == SendPermit::Full)
+			return;
+		if (permit == SendPermit::Signaled)
+			reopen_group();
+		wrs = cxxrt::min_of(wrs, open_wrs_);
+		open_wrs_ -= wrs;
+		used_ -= wrs;
+		if (open_chains_)
+			open_chains_--;
+	}
+
+	// A signaled work request completed. How many left the queue; 0 while the ledger has merged
+	// several signaled ones and not all of them completed.
+	constexpr u32 retire()
+	{
+		if (count_ == 0)
+			return 0;
+		Group &g = ring_[head_];
+		if (--g.completions)
+			return 0;
+		u32 wrs = g.wrs;
+		head_ = (head_ + 1) % kRing;
+		count_--;
+		used_ -= wrs;
+		return wrs;
+	}
+
+	constexpr u32 used() const { return used_; }
+	constexpr u32 free() const { return capacity_ - used_; }
+	constexpr u32 capacity() const { return capacity_; }
+
+	// For a new queue pair of the same connection, when the old one is drained.
+	constexpr void reset() { used_ = open_wrs_ = open_chains_ = head_ = count_ = 0; }
+
+private:
+	// Retired together, when `completions` signaled ones completed. One normally; more when
+	// there are more signaled ones outstanding than the ring has places.
+	struct Group {
+		u32 wrs;
+		u32 completions;
+		u32 last_wrs;	 // of the signaled reservation that came last, for cancel()
+		u32 last_chains; // likewise
+	};
+	enum : u32 { kRing = 32 };
+
+	constexpr Group &newest() { return ring_[(head_ + count_ - 1) % kRing]; }
+
+	constexpr void close_group()
+	{
+		if (count_ == kRing) {
+			newest().wrs += open_wrs_;
+			newest().completions++;
+		} else {
+			count_++;
+			newest() = {open_wrs_, 1, 0, 0};
+		}
+		newest().last_wrs = open_wrs_;
+		newest().last_chains = open_chains_;
+		open_wrs_ = open_chains_ = 0;
+	}
+
+	constexpr void reopen_group()
+	{
+		Group &g = newest();
+		open_wrs_ = g.last_wrs;
+		open_chains_ = g.last_chains;
+		g.wrs -= g.last_wrs;
+		if (--g.completions == 0)
+			count_--;
+	}
+
+	u32 capacity_;
+	u32 interval_;
+	u32 max_chain_;
+	u32 used_ = 0;	      // all in the queue
+	u32 open_wrs_ = 0;    // of these, posted behind the last signaled one
+	u32 open_chains_ = 0; // likewise, chains
+	u32 head_ = 0;
+	u32 count_ = 0;
+	Group ring_[kRing] = {};
+};
+
+} // namespace rtrs

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+// Which path's request a server slot works for (protocol G.2 "slot", G.3-5). Pure.
+//
+//	state          request from A        request from B != A       A's request finished
+//	idle           A busy: start         B busy: start             -
+//	A busy         protocol violation    A busy, B waits: park     idle
+//	A answering    A waits: park         A answering, B waits      idle
+//	A busy, B      protocol violation    B: violation              B busy: start B's
+//	  waits                              C: C waits, B's dropped
+//
+// A slot is busy session-wide until its bio has ended and its answer is posted. A second request
+// on the same path is a lie, unless the answer is already being posted: then it may have reached
+// the client, and the client's next request this server, before the poster comes to finish(). One
+// from another path is a failover: the client thinks that the first path died, but the old bio may
+// still read or write the chunk, so the new request is parked until that has ended. A third path
+// means that the client gave up the second one as well.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+// Number of a path in its session, 0 to kMaxPaths - 1, not reused while it owns a slot.
+struct PathTag {
+	u16 value;
+	constexpr bool operator==(const PathTag &) const = default;
+};
+
+// The whole state of a slot; zero is idle.
+struct SlotWord {
+	u8 owner = 0;		// PathTag + 1, 0 for none
+	u8 waiter = 0;		// PathTag + 1, 0 for none
+	bool answering = false; // the owner's answer is being posted
+	u8 unused = 0;
+	constexpr bool operator==(const SlotWord &) const = default;
+	constexpr bool idle() const { return owner == 0; }
+};
+
+enum class SlotEvent : u8 {
+	Start,	   // `path` owns the slot now: start its request
+	Park,	   // keep the request of `path` until it owns the slot
+	Supersede, // as Park; the parked request of `other` will never start: drop it unanswered
+	Violation, // close `path`
+	Free,	   // the slot is idle now
+	Answering, // the owner may post its answer
+	Ignored,   // nothing changed
+};
+
+struct SlotStep {
+	SlotWord next;
+	SlotEvent event;
+	PathTag path;
+	PathTag other; // only for Supersede
+};
+
+namespace detail {
+constexpr u8 slot_party(PathTag path)
+{
+	return static_cast<u8>(path.value + 1);
+}
+} // namespace detail
+
+// A request for the slot arrived on `path`.
+constexpr SlotStep slot_request(SlotWord now, PathTag path)
+{
+	const u8 self = detail::slot_party(path);
+	if (now.idle())
+		return {{.owner = self}, SlotEvent::Start, path, {}};
+	SlotWord next = now;
+	next.waiter = self;
+	if (now.owner == self && now.answering && now.waiter == 0)
+		return {next, SlotEvent::Park, path, {}};
+	if (now.owner == self || now.waiter == self)
+		return {now, SlotEvent::Violation, path, {}};
+	if (now.waiter == 0)
+		return {next, SlotEvent::Park, path, {}};
+	PathTag old{static_cast<u16>(now.waiter - 1)};
+	return {next, SlotEvent::Supersede, path, old};
+}
+
+// The owner is about to post its answer: from now on the client may use the slot again.
+constexpr SlotStep slot_answer(SlotWord now, PathTag path)
+{
+	if (now.owner != detail::slot_party(path))
+		return {now, SlotEvent::Ignored, path, {}};
+	SlotWord next = now;
+	next.answering = true;
+	return {next, SlotEvent::Answering, path, {}};
+}
+
+// The owner's request ended: bio done and answer posted or dropped. Start means that the parked
+// request of step.path begins. Ignored: `path` is not the owner (a bug of the caller).
+constexpr SlotStep slot_finish(SlotWord now, PathTag path)
+{
+	if (now.owner != detail::slot_party(path))
+		return {now, SlotEvent::Ignored, path, {}};
+	if (now.waiter == 0)
+		return {{}, SlotEvent::Free, path, {}};
+	return {{.owner = now.waiter}, SlotEvent::Start, {static_cast<u16>(now.waiter - 1)}, {}};
+}
+
+// `path` is being closed: a parked request of it will not start. Free if there was one, which the
+// caller drops. A request that it owns ends by slot_finish as always.
+constexpr SlotStep slot_forget(SlotWord now, PathTag path)
+{
+	if (now.waiter != detail::slot_party(path))
+		return {now, SlotEvent::Ignored, path, {}};
+	SlotWord next = now;
+	next.waiter = 0;
+	return {next, SlotEvent::Free, path, {}};
+}
+
+// A slot that several CPUs work on without a lock. Each call is one atomic step; the order of
+// memory is that of a lock: what the owner did before finish() is seen by whom it hands over to.
+class ServerSlot {
+public:
+	SlotStep request(PathTag path)
+	{
+		return apply([=](SlotWord w) { return slot_request(w, path); });
+	}
+	SlotStep answer(PathTag path)
+	{
+		return apply([=](SlotWord w) { return slot_answer(w, path); });
+	}
+	SlotStep finish(PathTag path)
+	{
+		return apply([=](SlotWord w) { return slot_finish(w, path); });
+	}
+	SlotStep forget(PathTag path)
+	{
+		return apply([=](SlotWord w) { return slot_forget(w, path); });
+	}
+	// A snapshot, for tests and debug output.
+	SlotWord word() const
+	{
+		return __builtin_bit_cast(SlotWord, __atomic_load_n(&bits_, __ATOMIC_ACQUIRE));
+	}
+
+private:
+	static_assert(sizeof(SlotWord) == sizeof(u32));
+
+	template <class Step> SlotStep apply(Step step)
+	{
+		u32 seen = __atomic_load_n(&bits_, __ATOMIC_ACQUIRE);
+		for (;;) {
+			SlotStep s = step(__builtin_bit_cast(SlotWord, seen));
+			u32 next = __builtin_bit_cast(u32, s.next);
+			if (next == seen ||
+			    __atomic_compare_exchange_n(&bits_, &seen, next, false,
+							__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+				return s;
+		}
+	}
+
+	u32 bits_ = 0;
+};
+
+} // namespace rtrs

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What users of the transport see of it: plain C, so that the exported symbols carry versions.
+ * Functions return 0 or a negative errno. Nothing else of rtrs is visible to its users, but the
+ * pure headers below rtrs/wire and rtrs/pure.
+ */
+#ifndef RTRS_RTRS_H
+#define RTRS_RTRS_H
+
+#include <linux/scatterlist.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- addresses (rtrs-core) ---- */
+
+/* Longest text of one address with its prefix, and of a pair "src@dst", terminator included. */
+#define RTRS_ADDR_TEXT 64
+#define RTRS_PAIR_TEXT (2 * RTRS_ADDR_TEXT)
+
+struct rtrs_addr_pair {
+	struct sockaddr_storage src; /* valid if has_src */
+	struct sockaddr_storage dst;
+	bool has_src;
+};
+
+/*
+ * "[src(,|@)]dst" as in protocol A.2; `len` bytes, no terminator needed. The port goes into dst.
+ * -EINVAL, -EPROTONOSUPPORT. May sleep.
+ */
+int rtrs_addr_parse_pair(const char *text, size_t len, u16 port, struct rtrs_addr_pair *pair);
+/* "ip:..." or "gid:..."; returns the length, without the terminator that is always there. */
+size_t rtrs_addr_print(const struct sockaddr_storage *addr, char *buf, size_t size);
+/* "src@dst" */
+size_t rtrs_addr_print_pair(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
+			    char *buf, size_t size);
+
+/* ---- client ---- */
+
+struct rtrs_clt;
+
+enum rtrs_dir {
+	RTRS_READ,  /* data moves to the client */
+	RTRS_WRITE, /* data moves to the server */
+};
+
+enum rtrs_clt_event {
+	RTRS_CLT_DISCONNECTED, /* the last path has gone; no request succeeds until */
+	RTRS_CLT_RECONNECTED,  /* a path is there again */
+};
+
+struct rtrs_clt_params {
+	const char *name;
+	const struct rtrs_addr_pair *paths;
+	unsigned int nr_paths;	      /* 1..128 */
+	u16 port;		      /* for paths that are added later */
+	unsigned int reconnect_delay; /* seconds */
+	int max_reconnects;	      /* -1: for ever */
+	unsigned int nr_poll_queues;
+	void *priv;
+	/*
+	 * Process context, serialised; must not wait for a request of this session. Called from
+	 * the moment that rtrs_clt_open() has set *session, shortly before it returns 0, until
+	 * rtrs_clt_close() is called: the end of the session itself is no event.
+	 */
+	void (*link_event)(void *priv, enum rtrs_clt_event event);
+};
+
+/*
+ * Slots [0, first_io_slot) are given out by rtrs_clt_get_permit(); slots [first_io_slot,
+ * queue_depth) are the user's own, who submits on each at most one request at a time. Fixed for
+ * the life of the session.
+ */
+struct rtrs_clt_attrs {
+	u32 queue_depth;
+	u32 first_io_slot;
+	u32 max_io_size;  /* bytes of data in one request */
+	u32 max_segments; /* scatterlist entries of one request */
+};
+
+/*
+ * Connects all paths; sleeps up to the connect timeout per connection. -EINVAL for a bad name or
+ * number of paths, -EEXIST if the name is in use, or what connecting met.
+ */
+int rtrs_clt_open(const struct rtrs_clt_params *params, struct rtrs_clt **session);
+/*
+ * Ends all requests (their done() is called), closes all paths, frees the session. All permits
+ * must have been put, or be put by the done() calls. Sleeps.
+ */
+void rtrs_clt_close(struct rtrs_clt *session);
+void rtrs_clt_query(struct rtrs_clt *session, struct rtrs_clt_attrs *attrs);
+
+/* A slot for a message without a block request. `wait` sleeps, killable: -EINTR; else -EBUSY. */
+int rtrs_clt_get_permit(struct rtrs_clt *session, bool wait, u32 *slot);
+void rtrs_clt_put_permit(struct rtrs_clt *session, u32 slot); /* any context */
+
+/* Longest user message. */
+#define RTRS_MAX_USER_MSG 512
+
+struct rtrs_clt_request {
+	enum rtrs_dir dir;
+	bool admin; /* goes over the service connection */
+	/* 0: a connection of the submitting CPU; n: poll queue n - 1, for rtrs_clt_poll() */
+	unsigned int poll_queue;
+	u32 slot;
+	const void *msg; /* user message, copied */
+	size_t msg_len;
+	/*
+	 * data_len bytes; the list is mapped for DMA in place and stays with the transport, like
+	 * the pages, until done(). nr_sg 0 for no data. All entries but the first begin, and all
+	 * but the last end, on a multiple of 4096 bytes (a virt_boundary of 4095 of the block
+	 * layer), for devices that can register no list with gaps.
+	 */
+	struct scatterlist *sg;
+	unsigned int nr_sg;
+	u32 data_len;
+	void *priv;
+	/*
+	 * Exactly once for each request that was accepted: 0, the server's errno, or what became
+	 * of the path. Softirq, or process context while a path is torn down. The slot is free
+	 * when it is called.
+	 */
+	void (*done)(void *priv, int status);
+};
+
+/*
+ * Does not sleep. 0: done() will be called. Else it will not: -ECONNABORTED no path is connected,
+ * -EMSGSIZE message or data too large, -EAGAIN send queue full: try later, others from mapping.
+ */
+int rtrs_clt_submit(struct rtrs_clt *session, const struct rtrs_clt_request *request);
+
+/* Polls one poll queue, counted from 0, of all paths; the number of completions found. */
+int rtrs_clt_poll(struct rtrs_clt *session, unsigned int queue);
+
+/* ---- server ---- */
+
+struct rtrs_srv;      /* the listening server: one per system */
+struct rtrs_srv_sess; /* a client's session */
+struct rtrs_srv_op;   /* one request of a client; one object per slot and session */
+
+struct rtrs_srv_request {
+	struct rtrs_srv_op *op;
+	void *area; /* op_size bytes of the user's, one area per slot, kept between requests */
+	enum rtrs_dir dir;
+	void *data;	 /* in the chunk: the peer can change it at any time */
+	u32 data_len;	 /* write: bytes received; read: room for the answer */
+	u32 answer_max;	 /* read: bytes that the peer has room for, 0 if it wants none */
+	const void *msg; /* private copy, valid until the answer */
+	u32 msg_len;
+};
+
+struct rtrs_srv_ops {
+	size_t op_size;
+	/*
+	 * First path of a session is up: *priv is handed to the other two. Process context, may
+	 * sleep. An errno refuses the client.
+	 */
+	int (*session_up)(struct rtrs_srv_sess *sess, void **priv);
+	/*
+	 * The last path has gone and all requests were answered. Process context, may sleep; the
+	 * session object dies afterwards.
+	 */
+	void (*session_down)(void *priv);
+	/*
+	 * A checked request. Work-queue context, but it blocks other requests: do not wait for
+	 * I/O or take locks that are held for long. Ends with rtrs_srv_respond(), from here or
+	 * later, exactly once whatever becomes of the session.
+	 */
+	void (*request)(void *priv, const struct rtrs_srv_request *request);
+};
+
+/* -EEXIST if a server is open already, -EADDRINUSE, ... Works without any RDMA device. Sleeps. */
+int rtrs_srv_open(const struct rtrs_srv_ops *ops, u16 port, struct rtrs_srv **server);
+/* Closes all sessions (session_down() for each) and stops listening. Sleeps. */
+void rtrs_srv_close(struct rtrs_srv *server);
+/*
+ * Answers an operation. `status` is 0 or a negative errno; `produced` is how many bytes of data a
+ * read with status 0 has put into the chunk: no more than answer_max travel. Any context.
+ */
+void rtrs_srv_respond(struct rtrs_srv_op *op, int status, u32 produced);
+/* Valid from session_up() to the end of session_down(). */
+const char *rtrs_srv_sess_name(const struct rtrs_srv_sess *sess);
+u32 rtrs_srv_sess_queue_depth(const struct rtrs_srv_sess *sess);
+u32 rtrs_srv_max_io_size(const struct rtrs_srv *server);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+// Queues, events and completions of one connection.
+#include <rtrs/server/connection.hh>
+
+#include <cxxrt/log.hh>
+#include <cxxrt/rcu.hh>
+#include <rtrs/server/module.hh>
+#include <rtrs/server/path.hh>
+#include <rtrs/server/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+namespace {
+
+// Longest answer: data, new key, invalidation, answer. Before it, the chunk's invalidation.
+constexpr u32 kMaxAnswer = 4;
+static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
+
+// What rtrs-core adds to each queue.
+constexpr u32 kDrainRoom = 1;
+
+bool full(const Status &s)
+{
+	return !s.ok() && s.error() == err::eagain;
+}
+
+} // namespace
+
+ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
+    : Connection(cid, counters), path_(path), info_recv_{{info_received}, this},
+      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this}
+{
+}
+
+// Protocol A.7. The figures there have one place for draining, which rtrs-core adds. Where a device
+// has less, answers wait for room, and a client that is ahead of the receives tries again.
+Status ServerConnection::open(rdma_cm_id *id)
+{
+	cm_id = id;
+	id->context = this;
+	id->event_handler = cm_event;
+
+	const bool service = ConnectionId{cid()}.is_service();
+	const u32 depth = settings().queue_depth();
+	const ib_device_attr &device = path_.device_ref().attrs();
+	const u32 room = static_cast<u32>(device.max_qp_wr) - kDrainRoom;
+	const u32 cqes = static_cast<u32>(device.max_cqe) - 2 * kDrainRoom;
+	// A read is answered by data, invalidation and answer; with new keys there is one more work
+	// request to register it, and before that one to take the old one away.
+	const u32 per_request = settings().always_invalidate ? 5 : 3;
+
+	rtrs_queue_config config{};
+	config.recv_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : depth);
+	config.recv_wrs = min_of(config.recv_wrs, cqes / 2);
+	config.send_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : per_request * depth);
+	config.send_wrs = min_of(config.send_wrs, cqes - config.recv_wrs);
+	config.send_sges = 1;
+	config.max_chain = service ? max_service_chain() : kMaxAnswer;
+	config.signal_interval = min_of(depth, kMaxSignalInterval);
+	config.cq_vector = path_.vector_for(cid());
+	config.poll = IB_POLL_WORKQUEUE;
+	config.qp_event = qp_event;
+	recvs_ = service ? min_of(kServiceQueueDepth, config.recv_wrs) : config.recv_wrs;
+	return create_queues(path_.device_ref().get(), id, config);
+}
+
+Status ServerConnection::accept()
+{
+	const ConnectReply reply = make_connect_reply({
+	    .queue_depth = settings().layout.queue_depth(),
+	    .max_io_size = {settings().max_io_size()},
+	    .max_header_size = {settings().header_size},
+	    .new_rkey = settings().always_invalidate,
+	});
+	rdma_conn_param param{};
+	param.private_data = &reply;
+	param.private_data_len = sizeof(reply);
+	param.rnr_retry_count = kRnrRetryCount;
+	TRY(Status::from_code(rdma_accept(cm_id, &param)));
+	accepted_ = true;
+	return {};
+}
+
+Status ServerConnection::post_info_recv()
+{
+	const DmaBuffer &buffer = path_.info_request();
+	ib_sge sge{};
+	sge.addr = buffer.dma_addr();
+	sge.length = static_cast<u32>(buffer.size());
+	sge.lkey = path_.device_ref().pd()->local_dma_lkey;
+	ib_recv_wr wr{};
+	wr.wr_cqe = &info_recv_.cqe;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	return Status::from_code(ib_post_recv(qp, &wr, nullptr));
+}
+
+Status ServerConnection::post_recvs()
+{
+	for (u32 i = 0; i < recvs_; i++)
+		TRY(post_empty_recv(&recv_.cqe));
+	return {};
+}
+
+void ServerConnection::disconnect()
+{
+	// An error means that it is not connected.
+	rdma_disconnect(cm_id);
+}
+
+void ServerConnection::destroy_id()
+{
+	rdma_destroy_id(cm_id);
+	cm_id = nullptr;
+}
+
+// ---- events ----
+
+// Protocol B.2. The id is destroyed by the close work only, so the result is always 0.
+int ServerConnection::cm_event(rdma_cm_id *id, rdma_cm_event *event)
+{
+	auto *con = static_cast<ServerConnection *>(id->context);
+	Path &path = con->path_;
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		if (!path.closing())
+			log_error_limited(path.name(), "connection %u: %s, status %d", con->cid(),
+					  rdma_event_msg(event->event), event->status);
+		path.close();
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		path.close();
+		break;
+	default:
+		log_warning_limited(path.name(), "connection %u: unexpected %s, status %d",
+				    con->cid(), rdma_event_msg(event->event), event->status);
+		break;
+	}
+	return 0;
+}
+
+void ServerConnection::qp_event(ib_event *event, void *context)
+{
+	auto *con = static_cast<ServerConnection *>(static_cast<rtrs_connection *>(context));
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		// The peer's first message overtook its last handshake message.
+		rdma_notify(con->cm_id, IB_EVENT_COMM_EST);
+		break;
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	default:
+		if (!con->path_.closing())
+			log_error_limited(con->path_.name(), "connection %u: %s", con->cid(),
+					  ib_event_msg(event->event));
+		con->path_.close();
+		break;
+	}
+}
+
+// ---- receives ----
+
+// One receive of exactly the right size was posted for it, so it comes once; anything longer is an
+// error of the queue pair.
+void ServerConnection::info_received(ib_cq *, ib_wc *wc)
+{
+	Path &path = of(wc).path_;
+	if (wc->status != IB_WC_SUCCESS) {
+		path.fail(*wc);
+		return;
+	}
+	of(wc).count_received();
+	if (wc->opcode != IB_WC_RECV || path.state() != ServerPathState::Connecting) {
+		path.refuse(Refusal::InfoMalformed, "something else instead of INFO_REQ");
+		return;
+	}
+	const DmaBuffer &buffer = path.info_request();
+	buffer.sync_for_cpu(0, buffer.size());
+	Result<SessionName> name =
+	    parse_info_request(ByteView(buffer.data(), min_of<usize>(wc->byte_len, buffer.size())));
+	if (!name.ok()) {
+		path.refuse(Refusal::InfoMalformed, "malformed INFO_REQ");
+		return;
+	}
+	path.on_info_request(name.value());
+}
+
+void ServerConnection::received(ib_cq *, ib_wc *wc)
+{
+	ServerConnection &con = of(wc);
+	Path &path = con.path_;
+	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
+		path.fail(*wc);
+		return;
+	}
+	con.count_received();
+	// Sends, with invalidation of one of our keys or without, have no place here.
+	if (wc->opcode != IB_WC_RECV_RDMA_WITH_IMM) [[unlikely]] {
+		path.refuse(Refusal::UnexpectedMessage, "a message that is no RDMA write");
+		return;
+	}
+	{
+		RcuReader posting;
+		if (!path.may_post()) [[unlikely]] {
+			// No client knows where to write before it has INFO_RSP.
+			path.refuse(Refusal::UnexpectedMessage, "a request before INFO_RSP");
+			return;
+		}
+		// Before the immediate is parsed: the client may answer what follows from it at
+		// once.
+		if (!con.post_empty_recv(&con.recv_.cqe).ok()) [[unlikely]] {
+			path.refuse(Refusal::CompletionError, "a receive could not be posted");
+			return;
+		}
+	}
+	con.on_immediate(*wc);
+}
+
+void ServerConnection::on_immediate(const ib_wc &wc)
+{
+	path_.heartbeat().on_traffic();
+	Result<ServerImm> imm =
+	    settings().layout.decode_at_server(Immediate::from_network(wc.ex.imm_data), {cid()});
+	if (!imm.ok()) [[unlikely]] {
+		path_.refuse(Refusal::ImmediateMalformed, "malformed immediate");
+		return;
+	}
+	switch (imm->kind) {
+	case ServerImm::Kind::Request:
+		if (path_.enter())
+			path_.session().slot(imm->slot).arrive({&path_, this, imm->offset});
+		break;
+	case ServerImm::Kind::Heartbeat:
+		answer_heartbeat();
+		break;
+	case ServerImm::Kind::HeartbeatAck:
+		path_.heartbeat().on_ack();
+		break;
+	}
+}
+
+void ServerConnection::answer_heartbeat()
+{
+	RcuReader posting;
+	if (!path_.may_post())
+		return;
+	// With a full queue the peer sees traffic anyway.
+	const Status s = path_.heartbeat().on_message(*this);
+	if (!s.ok() && !full(s))
+		path_.refuse(Refusal::CompletionError, "a heartbeat could not be answered");
+}
+
+void ServerConnection::count_received()
+{
+	counters().inc(&WrCounters::recv_completions);
+	count_completion(path_.stats());
+}
+
+// ---- sends ----
+
+// Of a chain only the last work request is ever signaled, so a success stands for the chain, while
+// an error may be of any of its parts.
+void ServerConnection::sent(ib_cq *, ib_wc *wc)
+{
+	ServerConnection &con = of(wc);
+	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
+		con.path_.fail(*wc);
+		return;
+	}
+	con.on_send_completed();
+}
+
+void ServerConnection::setup_sent(ib_cq *cq, ib_wc *wc)
+{
+	sent(cq, wc);
+	of(wc).path_.on_setup_sent();
+}
+
+void ServerConnection::on_send_completed()
+{
+	count_completion(path_.stats());
+	send_completed();
+	post_pending();
+}
+
+// Nobody waits for ever: when the queue refuses, a signaled work request is on its way, and its
+// handler takes the list's lock after it has made room. So either the second try below finds that
+// room, or that handler finds the slot on the list.
+void ServerConnection::post_slot(RequestSlot &slot)
+{
+	const RequestSlot::Step step = slot.step();
+	Status s = err::econnaborted;
+	{
+		RcuReader posting;
+		if (path_.may_post()) [[likely]] {
+			s = slot.post();
+			if (full(s)) [[unlikely]]
+				s = pending_.with([&](PendingList &waiting) {
+					const Status again = slot.post();
+					if (full(again))
+						waiting.push_back(slot);
+					return again;
+				});
+		}
+	}
+	settle(slot, step, s);
+}
+
+void ServerConnection::post_pending()
+{
+	for (;;) {
+		RequestSlot *slot = nullptr;
+		RequestSlot::Step step{};
+		Status s;
+		pending_.with([&](PendingList &waiting) {
+			slot = waiting.pop_front();
+			if (!slot)
+				return;
+			step = slot->step();
+			RcuReader posting;
+			s = path_.may_post() ? slot->post() : Status(err::econnaborted);
+			if (full(s))
+				waiting.push_front(*slot);
+		});
+		if (!slot || full(s))
+			return;
+		settle(*slot, step, s);
+	}
+}
+
+// What follows a try to post. The slot is not touched when its invalidation was posted, because its
+// completion may have run already, nor when it is on the list.
+void ServerConnection::settle(RequestSlot &slot, RequestSlot::Step step, const Status &s)
+{
+	if (s.ok()) {
+		if (step == RequestSlot::Step::Answer)
+			slot.answered();
+		return;
+	}
+	if (full(s))
+		return;
+	path_.refuse(Refusal::CompletionError, "a work request could not be posted");
+	slot.dropped();
+}
+
+void ServerConnection::drop_pending()
+{
+	while (RequestSlot *slot =
+		   pending_.with([](PendingList &waiting) { return waiting.pop_front(); }))
+		slot->dropped();
+}
+
+} // namespace rtrs::server

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+// Connection requests (protocol A.3, G.2).
+//
+// Who owns the id of a request: the connection manager, until Path::add_connection() has made a
+// connection of it; then the path. Before that point an error is answered by a reject, and the
+// event handler's result lets the connection manager destroy the id. Behind that point the handler
+// returns 0 whatever happens, and the path's close work destroys the id.
+#include <cxxrt/log.hh>
+#include <rtrs/server/module.hh>
+#include <rtrs/server/server.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+namespace {
+
+void reject(rdma_cm_id *id, Error reason)
+{
+	const ConnectReply message = make_reject(reason);
+	// If it fails, the peer learns it by a timeout.
+	rdma_reject(id, &message, sizeof(message), kCmRejectConsumerDefined);
+}
+
+Refusal kind_of(Error e)
+{
+	if (e == err::enxio)
+		return Refusal::ConnectUnknown;
+	if (e == err::eexist)
+		return Refusal::ConnectDuplicate;
+	if (e == err::ebusy || e == err::enomem)
+		return Refusal::ConnectQuota;
+	if (e == err::econnreset)
+		return Refusal::ConnectMismatch;
+	return Refusal::ConnectFailed;
+}
+
+// What in-tree clients know as a reason to try again; EBUSY would read as "wrong mode" to them.
+Error on_the_wire(Error e)
+{
+	return e == err::ebusy ? err::econnreset : e;
+}
+
+void report(const rdma_cm_id &id, Refusal kind, Error e)
+{
+	TextBuffer<RTRS_PAIR_TEXT> name;
+	const PathEnds ends = PathEnds::of(id);
+	rtrs_addr_print_pair(&ends.client, &ends.server, name.data(), RTRS_PAIR_TEXT);
+	module_->refusals.count(kind);
+	log_warning_limited(name.c_str(), "connection request refused: %s, error %d", to_text(kind),
+			    e.code());
+}
+
+// Newer in the circular order of 16-bit counters.
+bool newer(u16 a, u16 b)
+{
+	return static_cast<s16>(static_cast<u16>(a - b)) > 0;
+}
+
+} // namespace
+
+int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
+{
+	const rdma_conn_param &param = event.param.conn;
+	Result<ConnectRequestFields> fields = parse_connect_request(
+	    ByteView(param.private_data, param.private_data_len), kMaxPathConnections);
+	if (!fields.ok()) {
+		report(*id, Refusal::ConnectMalformed, fields.error());
+		reject(id, fields.error());
+		return fields.code();
+	}
+	const Status s = [&]() -> Status {
+		const Ref<Session> session = TRY(find_or_create(fields.value(), *id));
+		return session->connect(id, fields.value());
+	}();
+	if (s.ok())
+		return 0;
+	report(*id, kind_of(s.error()), s.error());
+	reject(id, on_the_wire(s.error()));
+	return s.code();
+}
+
+// All decisions about one session's paths are made under its lock, so that no cid, address or
+// tag is given twice.
+//
+// Who may join a session is known only by its id, 128 random bits which travel in clear: paths of
+// one client come from different addresses, so these prove nothing. What can be checked is checked
+// later: a path becomes CONNECTED only under the session's own name, and each connection of a path
+// must come from the same address and device as the first.
+Status Session::connect(rdma_cm_id *id, const ConnectRequestFields &fields)
+{
+	LockGuard held(lock_);
+	Path *path = TRY(find_or_create_path(id, fields));
+	const Status s = path->add_connection(id, fields);
+	// A new path whose first connection was refused has no other. It ends like any path.
+	if (!s.ok() && fields.cid.is_service() && path->is_unused())
+		path->close();
+	return s;
+}
+
+Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields)
+{
+	Path *known = find_path(fields.path);
+	if (known) {
+		if (!fields.cid.is_service() || !known->is_older_than(fields))
+			return known;
+		// The client begins anew, so the old attempt is dead whether or not we have
+		// noticed. It closes while the new one connects.
+		log_info_limited(known->name(), "replaced by a newer attempt");
+		known->close();
+	} else if (!fields.cid.is_service()) {
+		// cid 0 comes first: its path failed meanwhile.
+		return err::econnreset;
+	}
+
+	const PathEnds ends = PathEnds::of(*id);
+	Path *predecessor = nullptr;
+	for (Path &other : paths_) {
+		if (!other.ends().same_hosts(ends))
+			continue;
+		if (!other.closing())
+			return err::eexist;
+		predecessor = &other;
+	}
+	const unsigned long tag = find_first_zero_bit(tags_, kMaxPaths);
+	if (tag == kMaxPaths)
+		return err::econnreset;
+
+	Ref<Path> path = TRY(Path::create(*this, *id, fields, {static_cast<u16>(tag)}));
+	if (predecessor)
+		path->succeeds(*predecessor);
+	__set_bit(tag, tags_);
+	paths_.push_back(*path);
+	// The list's reference; Session::remove() drops it.
+	return path.release();
+}
+
+bool Path::is_older_than(const ConnectRequestFields &fields) const
+{
+	return newer(fields.reconnect_count, reconnect_count_);
+}
+
+Status Path::add_connection(rdma_cm_id *id, const ConnectRequestFields &fields)
+{
+	if (state() != ServerPathState::Connecting)
+		return err::econnreset;
+	if (fields.connection_count != connection_count_ ||
+	    fields.reconnect_count != reconnect_count_)
+		return err::econnreset;
+	if (connections_[fields.cid.value])
+		return err::econnreset;
+	if (id->device != device_.ibdev() || !ends_.same_hosts(PathEnds::of(*id)))
+		return err::econnreset;
+
+	Box<ServerConnection> box =
+	    TRY(make_box<ServerConnection>(GFP_KERNEL, *this, fields.cid.value, wr_counters_));
+	ServerConnection *con = box.get();
+	connections_[fields.cid.value] = cxxrt::move(box);
+	if (fields.cid.is_service())
+		heartbeat_handler_.con = con;
+
+	// From here on the id is the connection's.
+	Status s = con->open(id);
+	if (s.ok() && fields.cid.is_service())
+		s = con->post_info_recv();
+	if (s.ok())
+		s = con->accept();
+	if (!s.ok()) {
+		report(*id, Refusal::ConnectFailed, s.error());
+		reject(id, s.error());
+		close();
+	}
+	return {};
+}
+
+} // namespace rtrs::server

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// Start and end of rtrs-server, and the functions of rtrs.h that concern the server as a whole.
+#include <rtrs/server/module.hh>
+
+#include <cxxrt/log.hh>
+#include <rtrs/pure/geometry.hh>
+#include <rtrs/server/entry.h>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+
+constinit Module *module_ = nullptr;
+
+namespace {
+
+constexpr char kLogSubject[] = "module";
+
+// Protocol F.5. The message names the parameter.
+Result<Settings> check_params(const rtrs_server_params &p)
+{
+	const GeometryFault fault = check_geometry(p.max_chunk_size, p.sess_queue_depth, PAGE_SIZE);
+	if (fault != GeometryFault::None) {
+		log_error(kLogSubject, "%s (max_chunk_size %d, sess_queue_depth %d)",
+			  to_text(fault), p.max_chunk_size, p.sess_queue_depth);
+		return err::einval;
+	}
+	// A chunk is one run of physical memory.
+	if (get_order(p.max_chunk_size) >= MAX_ORDER) {
+		log_error(kLogSubject, "max_chunk_size is too large: %d, at most %lu",
+			  p.max_chunk_size, PAGE_SIZE << (MAX_ORDER - 1));
+		return err::einval;
+	}
+	return Settings{
+	    .always_invalidate = p.always_invalidate,
+	    .layout = TRY(ImmLayout::create({static_cast<u32>(p.sess_queue_depth)},
+					    {static_cast<u32>(p.max_chunk_size)})),
+	    .header_size = PAGE_SIZE,
+	};
+}
+
+Result<Box<Module>> create_module(const Settings &s)
+{
+	Box<Module> m = TRY(make_box<Module>(GFP_KERNEL, s));
+	m->control = TRY(Workqueue::create("rtrs_server_wq", WQ_UNBOUND));
+	m->io = TRY(Workqueue::create("rtrs_server_io", WQ_UNBOUND | WQ_MEM_RECLAIM));
+	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-server">()));
+	m->debug_dir = DebugDir::create("rtrs-server");
+	m->debug_dir.add_file<Module, &Module::show_refusals>("refusals", m.get());
+	return m;
+}
+
+Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
+{
+	return module_->server.with([&](Box<Server> &server) -> Status {
+		if (server)
+			return err::eexist;
+		server = TRY(make_box<Server>(GFP_KERNEL, ops));
+		out = server.get();
+		if (const Status s = server->start(port); !s.ok()) {
+			server.reset();
+			return s.error();
+		}
+		return {};
+	});
+}
+
+} // namespace
+
+void Module::show_refusals(DebugText &text)
+{
+	for (unsigned i = 0; i < kRefusals; i++) {
+		const Refusal r = static_cast<Refusal>(i);
+		text.print("%s %llu\n", to_text(r), refusals.get(r));
+	}
+}
+
+} // namespace rtrs::server
+
+using rtrs::server::module_;
+
+int rtrs_server_start(const rtrs_server_params *params)
+{
+	using namespace rtrs::server;
+	Result<Settings> s = check_params(*params);
+	if (!s.ok())
+		return s.code();
+	Result<Box<Module>> m = create_module(s.value());
+	if (!m.ok())
+		return m.code();
+	module_ = m->release();
+	log_info(kLogSubject,
+		 "protocol %u.%u, max_chunk_size %u (data %u, headers %u), sess_queue_depth %u, "
+		 "always_invalidate %c",
+		 rtrs::kProtocolMajor, rtrs::kProtocolMinor, settings().chunk_size(),
+		 settings().max_io_size(), settings().header_size, settings().queue_depth(),
+		 settings().always_invalidate ? 'Y' : 'N');
+	return 0;
+}
+
+void rtrs_server_stop()
+{
+	delete module_;
+	module_ = nullptr;
+}
+
+int rtrs_srv_open(const rtrs_srv_ops *ops, u16 port, rtrs_srv **server)
+{
+	return rtrs::server::open_server(*ops, port, *server).code();
+}
+
+void rtrs_srv_close(rtrs_srv *server)
+{
+	static_cast<rtrs::server::Server *>(server)->stop();
+	// The last works of the paths may still be on their way out of code that belongs to them.
+	module_->control.flush();
+	module_->io.flush();
+	module_->server.with([](auto &box) { box.reset(); });
+}
+
+u32 rtrs_srv_max_io_size(const rtrs_srv *)
+{
+	return rtrs::server::settings().max_io_size();
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+// The one object of rtrs-server: what lives as long as the module is loaded.
+#pragma once
+
+#include <cxxrt/class_device.hh>
+#include <cxxrt/debugfs.hh>
+#include <cxxrt/guarded.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/work.hh>
+#include <rtrs/server/refusals.hh>
+#include <rtrs/server/server.hh>
+#include <rtrs/wire/immediate.hh>
+
+namespace rtrs::server {
+
+// The checked parameters, and what follows from them. The same for all sessions.
+struct Settings {
+	bool always_invalidate;
+	ImmLayout layout;
+	u32 header_size; // of a chunk, not for data: a page (protocol A.1)
+
+	u32 queue_depth() const { return layout.queue_depth().value; }
+	u32 chunk_size() const { return layout.chunk_size().value; }
+	u32 max_io_size() const { return chunk_size() - header_size; }
+};
+
+struct Module {
+	explicit Module(const Settings &s) : settings(s) {}
+
+	void show_refusals(cxxrt::DebugText &text);
+
+	const Settings settings;
+	RefusalCounters refusals;
+	// Handshakes and tear-downs, which wait long: for I/O, the peer, and the user.
+	cxxrt::Workqueue control;
+	// Heartbeats and requests that waited for their slot: never behind the others.
+	cxxrt::Workqueue io;
+	cxxrt::DeviceClass device_class;
+	cxxrt::DebugDir debug_dir;
+	cxxrt::Guarded<cxxrt::Box<Server>, cxxrt::Mutex> server{cxxrt::lock_class<"rtrs_server">()};
+};
+
+// Set by init before any export can be called, cleared by exit when no user is left.
+extern Module *module_;
+
+inline const Settings &settings()
+{
+	return module_->settings;
+}
+
+} // namespace rtrs::server

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+// Life of a path: creation, states, and the close work.
+#include <rtrs/server/path.hh>
+
+#include <cxxrt/log.hh>
+#include <rtrs/server/module.hh>
+#include <rtrs/server/session.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+namespace {
+
+// Where the next path's service connection is; neighbouring paths do not share their vectors.
+constinit u32 next_vector = 0;
+
+} // namespace
+
+Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields, PathTag tag)
+    : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
+      connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
+      ends_(PathEnds::of(id)), hca_port_(id.port_num), half_open_{},
+      setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
+									 nullptr},
+      heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe), handshake_timer_(this),
+      info_(this), close_(this)
+{
+	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
+	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
+	half_open_.peer = ends_.client;
+	half_open_.connections = connection_count_;
+	// All connections of a path are spread anew; see vector_for().
+	vector_base_ = static_cast<int>(
+	    __atomic_fetch_add(&next_vector, connection_count_, __ATOMIC_RELAXED) & 0xffff);
+}
+
+Path::~Path()
+{
+	// A path that did not get its resources is still in.
+	session_->server().admission().leave(half_open_);
+}
+
+Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
+			       const ConnectRequestFields &fields, PathTag tag)
+{
+	Path *object = new (GFP_KERNEL) Path(session, id, fields, tag);
+	if (!object)
+		return err::enomem;
+	Ref<Path> path = Ref<Path>::adopt(object);
+	// Before anything is allocated for it.
+	TRY(session.server().admission().enter(path->half_open_));
+	TRY(path->allocate(id.device));
+	session.path_opened();
+	path->handshake_timer_.queue_after(module_->control, msecs_to_jiffies(kConnectTimeoutMs));
+	return path;
+}
+
+Status Path::allocate(ib_device *ibdev)
+{
+	const bool invalidate = settings().always_invalidate;
+	wr_counters_ = TRY(PerCpu<WrCounters>::create());
+	stats_ = TRY(PerCpu<PathStats>::create());
+	flight_ = TRY(PerCpu<FlightStats>::create());
+	gate_ = TRY(Inflight::create());
+	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count_));
+	device_ = TRY(DeviceRef::find(ibdev));
+	regions_ = TRY(PathRegions::create(device_, session_->chunks(), invalidate));
+	info_request_ = TRY(DmaBuffer::create(ibdev, sizeof(InfoRequest), DMA_FROM_DEVICE));
+	info_response_ =
+	    TRY(DmaBuffer::create(ibdev, info_response_size(regions_.count()), DMA_TO_DEVICE));
+	if (invalidate)
+		rkey_messages_ = TRY(DmaBuffer::create(
+		    ibdev, sizeof(RkeyResponse) * settings().queue_depth(), DMA_TO_DEVICE));
+	return {};
+}
+
+int Path::vector_for(u16 cid) const
+{
+	const int vectors = device_.ibdev()->num_comp_vectors;
+	return vectors > 1 ? (vector_base_ + cid) % vectors : 0;
+}
+
+// ---- state ----
+
+bool Path::State::move(ServerPathState to)
+{
+	u8 seen = __atomic_load_n(&value_, __ATOMIC_ACQUIRE);
+	do {
+		if (!transition_allowed(static_cast<ServerPathState>(seen), to))
+			return false;
+	} while (!__atomic_compare_exchange_n(&value_, &seen, static_cast<u8>(to), false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return true;
+}
+
+// Callers are inside something that the close work waits for, or hold the session's lock: so the
+// path is alive until its work is queued, which then holds a reference.
+void Path::close()
+{
+	if (!state_.move(ServerPathState::Closing))
+		return;
+	session_->path_closing();
+	close_.queue(module_->control);
+	setup_wait_.wake_all();
+}
+
+void Path::refuse(Refusal why, const char *detail)
+{
+	if (closing())
+		return;
+	module_->refusals.count(why);
+	log_error_limited(name(), "closing the path: %s", detail);
+	close();
+}
+
+void Path::fail(const ib_wc &wc)
+{
+	// A flushed completion is a consequence of what closed the path, or of the peer's
+	// disconnect, whose event closes it too.
+	if (closing())
+		return;
+	if (wc.status != IB_WC_WR_FLUSH_ERR) {
+		module_->refusals.count(Refusal::CompletionError);
+		log_error_limited(name(), "closing the path: work completion: %s",
+				  ib_wc_status_msg(wc.status));
+	}
+	close();
+}
+
+// A path does not stay half-open for longer than its client would wait (protocol G.1-68).
+void Path::handshake_timeout()
+{
+	if (state() == ServerPathState::Connecting)
+		refuse(Refusal::HandshakeTimeout, "handshake not finished in time");
+}
+
+void Path::heartbeat_lost(void *path)
+{
+	static_cast<Path *>(path)->refuse(Refusal::HeartbeatLost, "HB missed max reached.");
+}
+
+bool Path::enter()
+{
+	if (!gate_->enter())
+		return false;
+	flight_.inc(&FlightStats::begun);
+	return true;
+}
+
+void Path::leave()
+{
+	flight_.inc(&FlightStats::ended);
+	// The last access: the close work may be waiting for this one.
+	gate_->leave();
+}
+
+// ---- end ----
+
+// Each step needs those before it:
+//  1. The state is CLOSING (whoever queued this has set it): no connection is added, no request is
+//     taken, the handshake does not go on. Works and requests of the connection manager that saw
+//     an older state are waited for.
+//  2. A grace period: whoever saw the path CONNECTED has posted; with the heartbeat stopped,
+//     nothing is posted any more.
+//  3. Every connection is disconnected and drained: every completion handler has run, none will
+//     run again. No request arrives.
+//  4. What waits in queues of ours is dropped: answers without room, requests behind another
+//     path's.
+//  5. The sysfs directory goes. It is not needed by what follows, which can take long, and a new
+//     attempt of the client wants to use the name.
+//  6. Every request that the user has is answered. The path is taken off the user, who is told
+//     if it was the session's last.
+//  7. Memory regions, then mappings, queue pairs and the device's protection domain; then the ids,
+//     which waits for running event handlers. The removal of a device waits for its ids: so they
+//     go last.
+//  8. Out of the session.
+void Path::run_close()
+{
+	Session &session = *session_;
+
+	handshake_timer_.cancel_sync();
+	session.settle();
+	info_.cancel_sync();
+	session.server().admission().leave(half_open_);
+
+	heartbeat_.stop();
+	synchronize_rcu();
+
+	for (auto &con : connections_)
+		if (con)
+			con->disconnect();
+	for (auto &con : connections_)
+		if (con)
+			con->drain();
+	// A last INFO_REQ may have queued it again. It sees the state and does nothing.
+	info_.cancel_sync();
+
+	for (auto &con : connections_)
+		if (con)
+			con->drop_pending();
+	for (RequestSlot &slot : session)
+		slot.forget(*this);
+
+	session.hide(*this);
+	hidden_.complete();
+	predecessor_.reset();
+
+	gate_->close();
+	session.take_down(*this);
+
+	regions_.reset();
+	rkey_messages_.reset();
+	info_request_.reset();
+	info_response_.reset();
+	for (auto &con : connections_)
+		if (con)
+			con->destroy_queues();
+	device_.reset();
+	for (auto &con : connections_)
+		if (con)
+			con->destroy_id();
+	connections_.reset();
+
+	state_.move(ServerPathState::Closed);
+	log_info(name(), "disconnected");
+	session.remove(*this);
+}
+
+} // namespace rtrs::server

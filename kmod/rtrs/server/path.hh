@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+// One path of a session: connections between one pair of addresses (protocol B.2).
+//
+// References: the session's list holds one from creation until the close work has run; a queued
+// close work holds one; a younger path that waits for this one to leave sysfs holds one.
+// Completion handlers, CM events, sysfs methods and answers hold none: the close work outlasts them
+// all. The last reference is dropped in process context.
+//
+// Whatever goes wrong calls refuse(), fail() or close(), in any context; only the close work takes
+// anything apart, in the order written at run_close().
+#pragma once
+
+#include <cxxrt/debugfs.hh>
+#include <cxxrt/inflight.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/rcu.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/sysfs.hh>
+#include <rtrs/core/device.hh>
+#include <rtrs/core/heartbeat.hh>
+#include <rtrs/core/memory.hh>
+#include <rtrs/pure/server_path_state.hh>
+#include <rtrs/server/addresses.hh>
+#include <rtrs/server/admission.hh>
+#include <rtrs/server/connection.hh>
+#include <rtrs/server/path_regions.hh>
+#include <rtrs/server/refusals.hh>
+#include <rtrs/server/stats.hh>
+#include <rtrs/wire/info.hh>
+#include <rtrs/wire/private_data.hh>
+#include <rtrs/wire/rkey.hh>
+
+namespace rtrs::server {
+
+class Session;
+
+class Path : public cxxrt::RefCounted<Path> {
+public:
+	// A path for the connection request of its cid 0, without any connection yet. Maps the
+	// session's chunks. Errors are those of the device and of memory. May sleep.
+	static Result<cxxrt::Ref<Path>> create(Session &session, const rdma_cm_id &id,
+					       const ConnectRequestFields &fields, PathTag tag);
+	~Path();
+
+	// ---- handshake (handshake.cc); the session's lock is held ----
+
+	// Whether `fields` begins a newer attempt of the same path (protocol G.2, recon_cnt).
+	bool is_older_than(const ConnectRequestFields &fields) const;
+	// No connection was ever added.
+	bool is_unused() const { return !connections_[0]; }
+	// An error leaves the id with the caller, who rejects it. After success the id is the
+	// path's, even if the connection fails later. In the id's event handler.
+	Status add_connection(rdma_cm_id *id, const ConnectRequestFields &fields);
+	// `older` has the same addresses or id and is closing; its sysfs directory may still stand.
+	void succeeds(Path &older) { predecessor_ = cxxrt::Ref<Path>::share(&older); }
+
+	// ---- state; any context ----
+
+	ServerPathState state() const { return state_.load(); }
+	bool closing() const { return state() >= ServerPathState::Closing; }
+	// Inside an RcuReader scope that lasts until the post: whether the queues of this path may
+	// be posted to. The close work waits for all such scopes before it drains.
+	bool may_post() const { return state() == ServerPathState::Connected; }
+	// Queues the close work; once, however often it is called.
+	void close();
+	// Counts why, says so in the log, and closes. Silent if the path is closing already.
+	void refuse(Refusal why, const char *detail);
+	// A work request completed with an error. Flushed ones say nothing.
+	void fail(const ib_wc &wc);
+
+	// ---- requests ----
+
+	// False when the path is closing. Every enter is followed by one leave(), after which the
+	// path may be gone.
+	[[nodiscard]] bool enter();
+	void leave();
+
+	// ---- INFO exchange (info.cc) ----
+
+	// In the completion handler: queues the rest.
+	void on_info_request(const SessionName &name);
+	// A work request of the handshake has completed: there may be room for the next.
+	void on_setup_sent();
+	// Under the session's lock.
+	bool all_accepted() const;
+	const DmaBuffer &info_request() const { return info_request_; }
+
+	// ---- parts, for the code of this folder ----
+
+	Session &session() { return *session_; }
+	const char *name() const { return name_.c_str(); }
+	PathTag tag() const { return tag_; }
+	const Uuid &id() const { return uuid_; }
+	const PathEnds &ends() const { return ends_; }
+	const DeviceRef &device_ref() const { return device_; }
+	HeartbeatTimer &heartbeat() { return heartbeat_; }
+	PathRegions &regions() { return regions_; }
+	const DmaBuffer &rkey_messages() const { return rkey_messages_; }
+	cxxrt::PerCpu<PathStats> &stats() { return stats_; }
+	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }
+	// A completion vector for a connection: neighbours spread over the device's vectors.
+	int vector_for(u16 cid) const;
+
+	cxxrt::ListNode session_node; // under the session's lock
+	bool shown = false;	      // has its sysfs directory; likewise
+	bool up = false;	      // counted by Session::bring_up(); likewise
+
+	// ---- sysfs (sysfs.cc); the session's lock is held ----
+
+	Status show(kobject *parent, const cxxrt::DebugDir &debug);
+	void hide();
+
+private:
+	class State {
+	public:
+		ServerPathState load() const
+		{
+			return static_cast<ServerPathState>(
+			    __atomic_load_n(&value_, __ATOMIC_ACQUIRE));
+		}
+		// False if the table does not allow it from the present state.
+		bool move(ServerPathState to);
+
+	private:
+		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
+	};
+
+	Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields,
+	     PathTag tag);
+	Status allocate(ib_device *ibdev);
+
+	void handshake_timeout();
+	static void heartbeat_lost(void *path);
+
+	void run_info();
+	Status become_connected();
+	Status send_info_response();
+	Status claim_name();
+	Status register_all(ServerConnection &service);
+	template <class Post> Status post_setup(Post &&post);
+
+	void run_close();
+
+	// Files of sysfs.
+	void show_hca_name(cxxrt::SysfsText &text);
+	void show_hca_port(cxxrt::SysfsText &text);
+	void show_src_addr(cxxrt::SysfsText &text);
+	void show_dst_addr(cxxrt::SysfsText &text);
+	void show_disconnect(cxxrt::SysfsText &text);
+	Status store_disconnect(TextView input, cxxrt::SysfsCall &call);
+	void show_rdma(cxxrt::SysfsText &text);
+	Status store_rdma(TextView input, cxxrt::SysfsCall &call);
+	void show_completions(cxxrt::SysfsText &text);
+	Status store_completions(TextView input, cxxrt::SysfsCall &call);
+	void show_reset_all(cxxrt::SysfsText &text);
+	Status store_reset_all(TextView input, cxxrt::SysfsCall &call);
+	void show_work_requests(cxxrt::DebugText &text);
+
+	cxxrt::Ref<Session> session_;
+	const PathTag tag_;
+	const Uuid uuid_;
+	const u16 connection_count_;
+	const u16 reconnect_count_;
+	const PathEnds ends_;
+	cxxrt::TextBuffer<RTRS_PAIR_TEXT> name_;
+	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
+	const u32 hca_port_;
+	int vector_base_ = 0;
+
+	State state_;
+	HalfOpen half_open_; // under the admission's lock
+	DeviceRef device_;
+	PathRegions regions_;
+	DmaBuffer rkey_messages_; // RkeyResponse[slot], empty without always_invalidate
+	DmaBuffer info_request_;
+	DmaBuffer info_response_;
+	cxxrt::PerCpu<WrCounters> wr_counters_;
+	cxxrt::PerCpu<PathStats> stats_;
+	cxxrt::PerCpu<FlightStats> flight_;
+	cxxrt::Box<cxxrt::Inflight> gate_;
+	// By cid. Filled under the session's lock while CONNECTING, emptied by the close work.
+	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;
+
+	cxxrt::TextBuffer<kSessionNameSize> wanted_name_; // of INFO_REQ, before info_ runs
+	cxxrt::WaitQueue setup_wait_;
+	u32 setup_completions_ = 0;
+	cxxrt::Ref<Path> predecessor_;
+	cxxrt::Completion hidden_; // no sysfs directory, and never again
+
+	cxxrt::SysfsDir dir_;
+	cxxrt::SysfsDir stats_dir_;
+	cxxrt::DebugDir debug_dir_;
+
+	ServerConnection::Handler heartbeat_handler_;
+	HeartbeatTimer heartbeat_;
+	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
+	cxxrt::Work<Path, &Path::run_info> info_;
+	cxxrt::RefWork<Path, &Path::run_close> close_;
+};
+
+} // namespace rtrs::server

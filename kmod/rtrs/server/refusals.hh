@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the server refuses, by kind: each refusal is counted here and shown in debugfs, so that an
+// administrator sees a broken or hostile client even when the log's rate limit has cut its lines.
+#pragma once
+
+#include <cxxrt/kernel.hh>
+
+namespace rtrs::server {
+
+enum class Refusal : u8 {
+	ConnectMalformed,   // private data that no client sends
+	ConnectUnknown,	    // joins a session that does not exist
+	ConnectDuplicate,   // the session has a path with these addresses
+	ConnectMismatch,    // does not fit to the path that it names
+	ConnectQuota,	    // too many half-open paths or sessions, or no memory for one more
+	ConnectFailed,	    // no resources, or the device refused
+	HandshakeTimeout,   // CONNECTING for too long
+	InfoMalformed,	    // bad INFO_REQ, or at a time when none is due
+	NameTaken,	    // another session has the name, or this one has another
+	UserRefused,	    // session_up() said no
+	ImmediateMalformed, // unknown type, slot or offset out of range, heartbeat off cid 0
+	UnexpectedMessage,  // a receive that is no RDMA write with immediate
+	SlotBusy,	    // second request on a slot, on one path
+	HeaderMalformed,    // closes the path
+	RequestRefused,	    // answered with an error, without being handed to the user
+	Superseded,	    // parked request that another path's request replaced
+	HeartbeatLost,	    //
+	CompletionError,    // a work request failed while the path was in use
+	Count,
+};
+
+constexpr const char *to_text(Refusal r)
+{
+	switch (r) {
+	case Refusal::ConnectMalformed:
+		return "connect_malformed";
+	case Refusal::ConnectUnknown:
+		return "connect_unknown_session";
+	case Refusal::ConnectDuplicate:
+		return "connect_duplicate_path";
+	case Refusal::ConnectMismatch:
+		return "connect_mismatch";
+	case Refusal::ConnectQuota:
+		return "connect_quota";
+	case Refusal::ConnectFailed:
+		return "connect_failed";
+	case Refusal::HandshakeTimeout:
+		return "handshake_timeout";
+	case Refusal::InfoMalformed:
+		return "info_malformed";
+	case Refusal::NameTaken:
+		return "name_taken";
+	case Refusal::UserRefused:
+		return "user_refused";
+	case Refusal::ImmediateMalformed:
+		return "immediate_malformed";
+	case Refusal::UnexpectedMessage:
+		return "unexpected_message";
+	case Refusal::SlotBusy:
+		return "slot_busy";
+	case Refusal::HeaderMalformed:
+		return "header_malformed";
+	case Refusal::RequestRefused:
+		return "request_refused";
+	case Refusal::Superseded:
+		return "superseded";
+	case Refusal::HeartbeatLost:
+		return "heartbeat_lost";
+	case Refusal::CompletionError:
+		return "completion_error";
+	case Refusal::Count:
+		break;
+	}
+	return "?";
+}
+
+constexpr unsigned kRefusals = static_cast<unsigned>(Refusal::Count);
+
+// Counted by any context. Refusals are rare, so one counter for all CPUs will do.
+class RefusalCounters {
+public:
+	void count(Refusal r)
+	{
+		__atomic_fetch_add(&counts_[static_cast<unsigned>(r)], 1, __ATOMIC_RELAXED);
+	}
+	u64 get(Refusal r) const
+	{
+		return __atomic_load_n(&counts_[static_cast<unsigned>(r)], __ATOMIC_RELAXED);
+	}
+
+private:
+	u64 counts_[kRefusals] = {};
+};
+
+} // namespace rtrs::server

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+// A request from its arrival to the user (protocol A.5, A.8, G.2).
+//
+// With always_invalidate the client's key of the chunk is taken away first, so that nobody changes
+// the chunk while it is worked on. Without it the client can write to the chunk at any time:
+// everything that decisions are based on is copied to private memory once, and then checked.
+#include <rtrs/server/module.hh>
+#include <rtrs/server/path.hh>
+#include <rtrs/server/session.hh>
+#include <rtrs/server/slot.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+
+void RequestSlot::begin()
+{
+	header_ = {};
+	header_valid_ = false;
+	if (!settings().always_invalidate) {
+		run();
+		return;
+	}
+	step_ = Step::Invalidate;
+	owner_.con->post_slot(*this);
+}
+
+Status RequestSlot::post_invalidate()
+{
+	ib_send_wr wr;
+	MemoryRegion::fill_local_inv(wr, &invalidate_cqe_.cqe,
+				     owner_.path->regions().region(slot_.value).rkey());
+	// The request goes on in the completion.
+	return owner_.con->post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1},
+				     Signal::Always);
+}
+
+void RequestSlot::invalidated(ib_cq *, ib_wc *wc)
+{
+	RequestSlot &slot = *container_of(wc->wr_cqe, InvalidateCqe, cqe)->slot;
+	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
+		slot.owner_.path->fail(*wc);
+		slot.dropped();
+		return;
+	}
+	slot.owner_.con->on_send_completed();
+	slot.run();
+}
+
+void RequestSlot::run()
+{
+	Path &path = *owner_.path;
+	if (path.closing()) [[unlikely]] {
+		dropped();
+		return;
+	}
+	const ChunkPool &chunks = session_->chunks();
+	const u8 *chunk = chunks.data(slot_.value);
+	const ChunkOffset offset = owner_.offset;
+	u8 copy[kMaxIoHeaderSize];
+	const usize size = io_header_copy_size(offset, {chunks.chunk_size()});
+	path.regions().sync_for_cpu(slot_, 0, offset.value + static_cast<u32>(size));
+	__builtin_memcpy(copy, chunk + offset.value, size);
+
+	const IoVerdict verdict = parse_io_header(ByteView(copy, size), offset);
+	switch (verdict.action) {
+	case IoVerdict::Action::ClosePath:
+		path.refuse(Refusal::HeaderMalformed, "malformed header");
+		dropped();
+		return;
+	case IoVerdict::Action::Answer:
+		answer_error(verdict.error);
+		return;
+	case IoVerdict::Action::Accept:
+		break;
+	}
+	header_ = verdict.header;
+	header_valid_ = true;
+	if (header_.usr_len.value > sizeof(message_)) {
+		answer_error(err::emsgsize);
+		return;
+	}
+	// Its place is inside the chunk: usr_offset + usr_len is the checked offset of the header.
+	__builtin_memcpy(message_, chunk + header_.usr_offset().value, header_.usr_len.value);
+	hand_to_user();
+}
+
+void RequestSlot::hand_to_user()
+{
+	Path &path = *owner_.path;
+	const bool read = header_.direction == Direction::Read;
+	const u64 bytes = u64{header_.data_len.value} + header_.usr_len.value;
+	path.stats().inc(read ? &PathStats::reads : &PathStats::writes);
+	path.stats().add(read ? &PathStats::read_bytes : &PathStats::write_bytes, bytes);
+
+	const rtrs_srv_request to_user{
+	    .op = this,
+	    .area = area_,
+	    .dir = read ? RTRS_READ : RTRS_WRITE,
+	    .data = session_->chunks().data(slot_.value),
+	    .data_len = header_.data_len.value,
+	    .answer_max = read ? header_.transfer_size().value : 0,
+	    .msg = message_,
+	    .msg_len = header_.usr_len.value,
+	};
+	session_->server().ops().request(session_->user(), &to_user);
+}
+
+void RequestSlot::answer_error(Error e)
+{
+	module_->refusals.count(Refusal::RequestRefused);
+	respond(e.code(), 0);
+}
+
+} // namespace rtrs::server

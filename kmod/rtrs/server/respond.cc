@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+// Answers (protocol A.8): one chain of work requests, handed to the device at once.
+//
+//	[RDMA_WRITE data] → [REG_MR new key] → [SEND_WITH_INV client's key] → final
+//
+// The final one carries status and slot as immediate: with always_invalidate a SEND of the chunk's
+// new key, else an RDMA write of nothing. Everything here may run in hard interrupt context.
+#include <rtrs/server/module.hh>
+#include <rtrs/server/path.hh>
+#include <rtrs/server/session.hh>
+#include <rtrs/server/slot.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+namespace {
+
+class Chain {
+public:
+	void append(ib_send_wr &wr)
+	{
+		if (last_)
+			last_->next = &wr;
+		else
+			first_ = &wr;
+		last_ = &wr;
+		wr.next = nullptr;
+		cost.work_requests++;
+	}
+	ib_send_wr *first() const { return first_; }
+	ib_send_wr *last() const { return last_; }
+
+	ChainCost cost{.work_requests = 0};
+
+private:
+	ib_send_wr *first_ = nullptr;
+	ib_send_wr *last_ = nullptr;
+};
+
+} // namespace
+
+void RequestSlot::respond(int status, u32 produced)
+{
+	// A positive status would be a bug of the user; the encoding makes EIO of it.
+	status_ = status;
+	produced_ = produced;
+	step_ = Step::Answer;
+	begin_answer();
+	owner_.con->post_slot(*this);
+}
+
+Status RequestSlot::post()
+{
+	return step_ == Step::Invalidate ? post_invalidate() : post_answer();
+}
+
+Status RequestSlot::post_answer()
+{
+	ServerConnection &con = *owner_.con;
+	Path &path = *owner_.path;
+	PathRegions &regions = path.regions();
+	const u32 local_key = path.device_ref().pd()->local_dma_lkey;
+	const bool new_key = settings().always_invalidate;
+	const bool wants_data =
+	    header_valid_ && header_.direction == Direction::Read && header_.has_descriptor;
+	const bool invalidate = wants_data && header_.need_invalidate;
+	Chain chain;
+
+	// Never more than was produced, and never more than the peer has room for, which the parser
+	// has bound to the room in the chunk (protocol G.1-78, G.3-6).
+	ib_rdma_wr data{};
+	ib_sge data_sge{};
+	const u32 bytes =
+	    wants_data && !status_ ? min_of(produced_, header_.descriptor.size.value) : 0;
+	if (bytes) {
+		regions.sync_for_device(slot_, bytes);
+		data_sge.addr = regions.dma_addr(slot_);
+		data_sge.length = bytes;
+		data_sge.lkey = local_key;
+		data.wr.opcode = IB_WR_RDMA_WRITE;
+		data.wr.wr_cqe = con.send_cqe();
+		data.wr.sg_list = &data_sge;
+		data.wr.num_sge = 1;
+		data.remote_addr = header_.descriptor.address.value;
+		data.rkey = header_.descriptor.rkey.value;
+		chain.append(data.wr);
+	}
+
+	// Each answer gives the chunk a new key, also that of a request that failed. A key that was
+	// made for a chain which then found no room was never registered.
+	ib_reg_wr reg;
+	if (new_key) {
+		MemoryRegion &region = regions.region(slot_.value);
+		region.bump_key();
+		region.fill_reg_wr(reg, con.send_cqe(), PathRegions::access(), nullptr);
+		chain.append(reg.wr);
+		chain.cost.registrations++;
+	}
+
+	ib_send_wr inv{};
+	if (invalidate) {
+		inv.opcode = IB_WR_SEND_WITH_INV;
+		inv.wr_cqe = con.send_cqe();
+		inv.ex.invalidate_rkey = header_.descriptor.rkey.value;
+		chain.append(inv);
+		chain.cost.invalidations++;
+	}
+
+	ib_rdma_wr final{};
+	ib_sge key_sge{};
+	final.wr.wr_cqe = con.send_cqe();
+	final.wr.ex.imm_data = response_imm(slot_, status_, invalidate).to_network();
+	if (new_key) {
+		const DmaBuffer &messages = path.rkey_messages();
+		const usize at = slot_.value * sizeof(RkeyResponse);
+		const RkeyResponse message =
+		    make_rkey_response(slot_, regions.region(slot_.value).rkey());
+		__builtin_memcpy(messages.data() + at, &message, sizeof(message));
+		messages.sync_for_device(at, sizeof(message));
+		key_sge.addr = messages.dma_addr() + at;
+		key_sge.length = sizeof(message);
+		key_sge.lkey = local_key;
+		final.wr.opcode = IB_WR_SEND_WITH_IMM;
+		final.wr.sg_list = &key_sge;
+		final.wr.num_sge = 1;
+	} else {
+		final.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	}
+	chain.append(final.wr);
+	return con.post_send(chain.first(), chain.last(), chain.cost);
+}
+
+} // namespace rtrs::server
+
+void rtrs_srv_respond(rtrs_srv_op *op, int status, u32 produced)
+{
+	static_cast<rtrs::server::RequestSlot *>(op)->respond(status, produced);
+}

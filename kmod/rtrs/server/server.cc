@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+// The server's sessions: finding, naming and ending them.
+#include <rtrs/server/server.hh>
+
+#include <rtrs/server/addresses.hh>
+#include <rtrs/server/module.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+
+// Under the lock. A session whose last reference was dropped is as good as gone; it unlists itself
+// as soon as it gets the lock.
+Ref<Session> Server::find_locked(Sessions &s, const Uuid &id)
+{
+	for (Session &session : s.list)
+		if (session.id() == id)
+			if (Ref<Session> found = Ref<Session>::try_share(&session))
+				return found;
+	return {};
+}
+
+Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
+{
+	SessionLoad load{};
+	load.bytes_per_session = u64{settings().chunk_size()} * settings().queue_depth();
+	for (const Session &session : s.list) {
+		load.sessions++;
+		if (!session.half_open)
+			continue;
+		load.half_open++;
+		if (same_host(session.founder(), founder))
+			load.half_open_of_peer++;
+	}
+	return check_session_quota(load);
+}
+
+Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
+					    const rdma_cm_id &id)
+{
+	const PathEnds ends = PathEnds::of(id);
+	Ref<Session> found;
+	TRY(sessions_.with([&](Sessions &s) -> Status {
+		found = find_locked(s, fields.session);
+		if (found)
+			return {};
+		// Only who opens a session makes one: a path that is added to a session which
+		// this server has lost would be half a session (protocol G.1-23).
+		if (!fields.first_connection)
+			return err::enxio;
+		return check_quota(s, ends.client);
+	}));
+	if (found)
+		return found;
+
+	// The chunks are allocated without the lock, which other clients need meanwhile (protocol
+	// G.1-11); so another connection of this client can have been faster.
+	Ref<Session> fresh =
+	    TRY(Session::create(*this, fields.session, ends.client, ibdev_to_node(id.device)));
+	TRY(sessions_.with([&](Sessions &s) -> Status {
+		found = find_locked(s, fields.session);
+		if (found)
+			return {};
+		TRY(check_quota(s, ends.client));
+		s.list.push_back(*fresh);
+		s.alive++;
+		found = fresh;
+		return {};
+	}));
+	return found;
+}
+
+Status Server::claim_name(Session &session, TextView name)
+{
+	return sessions_.with([&](Sessions &s) -> Status {
+		const TextView claimed = session.claimed_name.view();
+		if (!claimed.empty())
+			return claimed == name ? Status() : Status(err::eexist);
+		for (const Session &other : s.list)
+			if (other.claimed_name.view() == name)
+				return other.dying() ? err::ebusy : err::eexist;
+		session.claimed_name.assign(name);
+		return {};
+	});
+}
+
+void Server::wait_for_name(unsigned long timeout)
+{
+	const u32 seen = READ_ONCE(gone_count_);
+	(void)gone_.wait_for(timeout, [&] { return READ_ONCE(gone_count_) != seen; });
+}
+
+void Server::opened(Session &session)
+{
+	sessions_.with([&](Sessions &) { session.half_open = false; });
+}
+
+void Server::unlist(Session &session)
+{
+	sessions_.with([&](Sessions &s) {
+		s.list.remove(session);
+		WRITE_ONCE(gone_count_, gone_count_ + 1);
+		gone_.wake_all();
+	});
+}
+
+void Server::session_gone()
+{
+	sessions_.with([&](Sessions &s) {
+		s.alive--;
+		gone_.wake_all();
+	});
+}
+
+void Server::stop()
+{
+	// First, so that no session and no path is made any more.
+	listener_.stop();
+	for (;;) {
+		Ref<Session> open;
+		sessions_.with([&](Sessions &s) {
+			for (Session &session : s.list) {
+				if (session.closing)
+					continue;
+				session.closing = true;
+				open = Ref<Session>::try_share(&session);
+				if (open)
+					return;
+			}
+		});
+		if (!open)
+			break;
+		open->close_paths();
+	}
+	// Each session dies with its last path, and those end by their close works.
+	gone_.wait([&] { return READ_ONCE(sessions_.exclusive().alive) == 0; });
+}
+
+} // namespace rtrs::server
+
+const char *rtrs_srv_sess_name(const rtrs_srv_sess *sess)
+{
+	return static_cast<const rtrs::server::Session *>(sess)->name();
+}
+
+u32 rtrs_srv_sess_queue_depth(const rtrs_srv_sess *)
+{
+	return rtrs::server::settings().queue_depth();
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+// The server that a user of the transport has opened: one per system.
+#pragma once
+
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/wait.hh>
+#include <rtrs/rtrs.h>
+#include <rtrs/server/admission.hh>
+#include <rtrs/server/listener.hh>
+#include <rtrs/server/session.hh>
+
+// The opaque handle of rtrs.h is the base of the object behind it.
+struct rtrs_srv {};
+
+namespace rtrs::server {
+
+class Server : public rtrs_srv {
+public:
+	explicit Server(const rtrs_srv_ops &ops) : ops_(ops) {}
+	Server(const Server &) = delete;
+	Server &operator=(const Server &) = delete;
+
+	// EADDRINUSE, ... May sleep.
+	cxxrt::Status start(u16 port) { return listener_.start(port); }
+	// Stops listening, closes every path of every session, and waits until they are gone. The
+	// works of the last path may still be returning: the caller flushes the queues before it
+	// frees the server.
+	void stop();
+
+	const rtrs_srv_ops &ops() const { return ops_; }
+	Admission &admission() { return admission_; }
+
+	// A connection request (handshake.cc). Not 0: the connection manager destroys the id.
+	int connect_request(rdma_cm_id *id, const rdma_cm_event &event);
+
+	// ---- sessions; the lock is inside Session's ----
+
+	// The session that the request names, made if it is the session's first (protocol A.8):
+	// ENXIO if it names none and is no first one, EBUSY over a quota, ENOMEM. May sleep.
+	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
+						   const rdma_cm_id &id);
+	// Gives the session its name. EEXIST if another one has it, or this one has another. EBUSY
+	// if the one that has it is about to go: see wait_for_name().
+	Status claim_name(Session &session, TextView name);
+	// Until a session has gone, or `timeout` jiffies. May sleep.
+	void wait_for_name(unsigned long timeout);
+	// The session has a CONNECTED path and leaves the quota of half-open ones.
+	void opened(Session &session);
+	// By the session's end, before and after it is freed.
+	void unlist(Session &session);
+	void session_gone();
+
+private:
+	using SessionList = cxxrt::List<Session, &Session::server_node>;
+
+	struct Sessions {
+		SessionList list;
+		u32 alive = 0; // listed, or freed without having called session_gone() yet
+	};
+
+	static cxxrt::Ref<Session> find_locked(Sessions &s, const Uuid &id);
+	Status check_quota(Sessions &s, const sockaddr_storage &founder);
+
+	const rtrs_srv_ops ops_;
+	Admission admission_;
+	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
+	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};
+	u32 gone_count_ = 0;	   // sessions unlisted so far
+	Listener listener_{*this}; // last: it stops first
+};
+
+} // namespace rtrs::server

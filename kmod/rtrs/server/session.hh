@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+// A client's session: chunks, slots, and the paths that lead to them.
+//
+// References: each path and each running connection request hold one; the server's list holds none,
+// so a session dies with its last path. The last reference is dropped in process context; it takes
+// the session off the server's list and frees the chunks.
+//
+// Locks, outer first: handler lock of a CM id, Session::lock_, Server's lock, Admission's lock.
+#pragma once
+
+#include <cxxrt/class_device.hh>
+#include <cxxrt/debugfs.hh>
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/ref.hh>
+#include <rtrs/server/chunk_pool.hh>
+#include <rtrs/server/path.hh>
+#include <rtrs/server/slot.hh>
+
+// The opaque handle of rtrs.h is the base of the object behind it.
+struct rtrs_srv_sess {};
+
+namespace rtrs::server {
+
+class Server;
+
+class Session : public cxxrt::RefCounted<Session>, public rtrs_srv_sess {
+public:
+	// `founder` is the host whose connection request makes it. ENOMEM. May sleep, for as long
+	// as it takes to zero the chunks.
+	static Result<cxxrt::Ref<Session>> create(Server &server, const Uuid &id,
+						  const sockaddr_storage &founder, int node);
+	~Session();
+	void destroy();
+
+	// A connection request for this session (handshake.cc). An error leaves the id with the
+	// caller; see Path::add_connection().
+	Status connect(rdma_cm_id *id, const ConnectRequestFields &fields);
+	// Closes all paths, without waiting.
+	void close_paths();
+
+	// ---- a path's life, called by its works ----
+
+	// The path becomes visible below the claimed name, and the user is told if it is the first.
+	// What was done before an error is undone by the path's close work. May sleep.
+	Status bring_up(Path &path, TextView name);
+	// Whether all connections of the path are there; then their number never changes.
+	bool is_complete(Path &path)
+	{
+		LockGuard held(lock_);
+		return path.all_accepted();
+	}
+	// Removes the path's sysfs directory, and the session's with the last one.
+	void hide(Path &path);
+	// Every request of the path has ended: the user is told if it was the last path.
+	void take_down(Path &path);
+	// Nothing of the path is left; drops the list's reference.
+	void remove(Path &path);
+	// Waits until no connection request works on the path; later ones see that it is closing.
+	void settle() { LockGuard held(lock_); }
+
+	Server &server() { return server_; }
+	const Uuid &id() const { return id_; }
+	const sockaddr_storage &founder() const { return founder_; }
+	// Empty before the first path is up; never changes afterwards.
+	const char *name() const { return name_.c_str(); }
+	const ChunkPool &chunks() const { return chunks_; }
+	RequestSlot &slot(Slot s) { return slots_[s.value]; }
+	RequestSlot *begin() const { return slots_.begin(); }
+	RequestSlot *end() const { return slots_.end(); }
+	// Valid while a path is up.
+	void *user() const { return user_; }
+
+	// All paths are closing: the session goes as soon as they have gone. Any context.
+	bool dying() const { return __atomic_load_n(&open_paths_, __ATOMIC_ACQUIRE) == 0; }
+	void path_opened() { __atomic_fetch_add(&open_paths_, 1, __ATOMIC_ACQ_REL); }
+	void path_closing() { __atomic_fetch_sub(&open_paths_, 1, __ATOMIC_ACQ_REL); }
+
+	cxxrt::ListNode server_node;			  // under the server's lock
+	bool half_open = true;				  // likewise: no path was CONNECTED yet
+	bool closing = false;				  // likewise: the server closes
+	cxxrt::TextBuffer<kSessionNameSize> claimed_name; // likewise: "" or the name
+
+private:
+	template <class L> using LockGuard = cxxrt::LockGuard<L>;
+
+	Session(Server &server, const Uuid &id, const sockaddr_storage &founder);
+
+	Result<Path *> find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields);
+	Path *find_path(const Uuid &id);
+	Status show(Path &path);
+
+	Server &server_;
+	const Uuid id_;
+	const sockaddr_storage founder_;
+	ChunkPool chunks_;
+	cxxrt::Array<RequestSlot> slots_;
+	cxxrt::Array<u8> areas_;
+	u32 open_paths_ = 0;
+
+	cxxrt::Mutex lock_{cxxrt::lock_class<"rtrs_session">()};
+	// All below under lock_.
+	cxxrt::List<Path, &Path::session_node> paths_;
+	unsigned long tags_[BITS_TO_LONGS(kMaxPaths)] = {};
+	u32 shown_paths_ = 0;
+	u32 up_paths_ = 0;
+	void *user_ = nullptr;
+	cxxrt::TextBuffer<kSessionNameSize> name_;
+	cxxrt::ClassDevice device_;
+	cxxrt::SysfsDir paths_dir_;
+	cxxrt::DebugDir debug_dir_;
+};
+
+} // namespace rtrs::server

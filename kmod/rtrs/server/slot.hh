@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+// One slot of a session: the request that works on chunk i, whichever path it came by.
+//
+//	arrive() ── Start ──> begin() ──> [LOCAL_INV completes] ──> run() ──> user ──> respond()
+//	   │                                                             ──> answer ──> finish()
+//	   └─ Park ──> waits for the finish() of the other path's request ──> begin()
+//
+// From Start to finish() exactly one request owns the slot and all fields below "of the owner"; its
+// path stays alive because each accepted request is inside the path's in-flight gate, and the
+// session and the slot because the path is. finish() is the last thing that touches the slot on
+// behalf of a request. Slots live as long as their session.
+#pragma once
+
+#include <cxxrt/list.hh>
+#include <cxxrt/lock.hh>
+#include <cxxrt/work.hh>
+#include <rtrs/pure/slot_state.hh>
+#include <rtrs/rtrs.h>
+#include <rtrs/wire/io_header.hh>
+
+// The opaque handle of rtrs.h is the base of the object behind it.
+struct rtrs_srv_op {};
+
+namespace rtrs::server {
+
+class Path;
+class ServerConnection;
+class Session;
+
+class RequestSlot : public rtrs_srv_op {
+public:
+	RequestSlot() : start_(this) {}
+	RequestSlot(const RequestSlot &) = delete;
+	RequestSlot &operator=(const RequestSlot &) = delete;
+
+	// Before any path exists.
+	void init(Session &session, Slot slot, void *area);
+
+	// What a handler of receives found in an immediate. The caller has entered the path's gate.
+	struct Arrival {
+		Path *path = nullptr;
+		ServerConnection *con = nullptr;
+		ChunkOffset offset = {0};
+	};
+	// Work-queue context of a completion handler. Either the request begins, or it is parked,
+	// or the path is closed for breaking the rule of slots; in any case the caller is done with
+	// it.
+	void arrive(const Arrival &arrival);
+
+	// `path` is drained: drops its parked request, if there is one.
+	void forget(Path &path);
+
+	// The user's answer. Any context.
+	void respond(int status, u32 produced);
+
+	// What a connection does next for this slot when its send queue has room.
+	enum class Step : u8 {
+		Invalidate, // LOCAL_INV of the chunk's key, before the request is looked at
+		Answer,
+	};
+	Step step() const { return step_; }
+	// Posts that; EAGAIN: nothing was posted. The caller has checked Path::may_post().
+	Status post();
+	// The answer was posted, or the step never will be.
+	void answered();
+	void dropped();
+
+	cxxrt::ListNode pending; // on the connection's list of those that wait for room
+
+private:
+	struct InvalidateCqe {
+		ib_cqe cqe;
+		RequestSlot *slot;
+	};
+
+	void begin();
+	void run();
+	void hand_to_user();
+	void answer_error(Error e);
+	void begin_answer();
+	void finish();
+	Status post_invalidate();
+	Status post_answer();
+	static void invalidated(ib_cq *cq, ib_wc *wc);
+
+	// Fixed.
+	Session *session_ = nullptr;
+	Slot slot_ = {0};
+	void *area_ = nullptr;
+	InvalidateCqe invalidate_cqe_ = {};
+
+	cxxrt::SpinLock lock_{cxxrt::lock_class<"rtrs_slot">()};
+	SlotWord word_;	 // under lock_
+	Arrival parked_; // under lock_, valid if word_.waiter
+
+	// Of the owner.
+	Arrival owner_;
+	IoHeader header_ = {};
+	bool header_valid_ = false;
+	Step step_ = Step::Invalidate;
+	int status_ = 0;
+	u32 produced_ = 0;
+	cxxrt::Work<RequestSlot, &RequestSlot::begin> start_;
+	u8 message_[RTRS_MAX_USER_MSG];
+};
+
+} // namespace rtrs::server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+// Statistics of one path (protocol F.2), counted per CPU.
+#pragma once
+
+#include <cxxrt/percpu.hh>
+
+namespace rtrs::server {
+
+using cxxrt::u64;
+
+// What stats/rdma and stats/wc_completion show. A reset clears these, and only these.
+struct PathStats {
+	u64 reads;
+	u64 read_bytes; // room for the answer and user message, at arrival
+	u64 writes;
+	u64 write_bytes;      // data and user message
+	u64 completions;      // work completions
+	u64 completion_runs;  // how often completions were handled: several at a time
+	u64 completion_batch; // in the present run
+	u64 completion_max;   // in one run
+	u64 completion_run;   // identity of the present run
+};
+
+// A work completion, in its handler (work-queue context). The kernel calls a handler for each one;
+// those that one worker handles without going to sleep make up a run.
+void count_completion(cxxrt::PerCpu<PathStats> &stats);
+
+// Requests that arrived and requests that ended; their difference is how many are in flight. Never
+// reset: a request may end after the reset that it began before (protocol G.3-16).
+struct FlightStats {
+	u64 begun;
+	u64 ended;
+};
+
+} // namespace rtrs::server

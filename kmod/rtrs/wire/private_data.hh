@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+// Private data of the connection manager's messages (protocol A.3). Pure.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+#include <rtrs/wire/immediate.hh>
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+constexpr usize kPrivateDataSize = 56;
+
+struct ConnectRequest {
+	u8 cma_version;
+	u8 ip_version;
+	Le16 magic;
+	Le16 version;
+	Le16 cid;
+	Le16 cid_num;
+	Le16 recon_cnt;
+	Uuid path_uuid;
+	Uuid session_uuid;
+	u8 flags;
+	u8 reserved[11];
+
+	enum : u8 { kFirstConn = 1 << 0 };
+};
+static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
+static_assert(__builtin_offsetof(ConnectRequest, ip_version) == 1);
+static_assert(__builtin_offsetof(ConnectRequest, magic) == 2);
+static_assert(__builtin_offsetof(ConnectRequest, version) == 4);
+static_assert(__builtin_offsetof(ConnectRequest, cid) == 6);
+static_assert(__builtin_offsetof(ConnectRequest, cid_num) == 8);
+static_assert(__builtin_offsetof(ConnectRequest, recon_cnt) == 10);
+static_assert(__builtin_offsetof(ConnectRequest, path_uuid) == 12);
+static_assert(__builtin_offsetof(ConnectRequest, session_uuid) == 28);
+static_assert(__builtin_offsetof(ConnectRequest, flags) == 44);
+static_assert(__builtin_offsetof(ConnectRequest, reserved) == 45);
+
+// The accept, and with only magic, version and error set, the reject.
+struct ConnectReply {
+	Le16 magic;
+	Le16 version;
+	Le16 error;
+	Le16 queue_depth;
+	Le32 max_io_size;
+	Le32 max_hdr_size;
+	Le32 flags;
+	u8 reserved[36];
+
+	enum : u32 { kNewRkey = 1 << 1 };
+};
+static_assert(sizeof(ConnectReply) == kPrivateDataSize);
+static_assert(__builtin_offsetof(ConnectReply, version) == 2);
+static_assert(__builtin_offsetof(ConnectReply, error) == 4);
+static_assert(__builtin_offsetof(ConnectReply, queue_depth) == 6);
+static_assert(__builtin_offsetof(ConnectReply, max_io_size) == 8);
+static_assert(__builtin_offsetof(ConnectReply, max_hdr_size) == 12);
+static_assert(__builtin_offsetof(ConnectReply, flags) == 16);
+static_assert(__builtin_offsetof(ConnectReply, reserved) == 20);
+
+struct ConnectRequestFields {
+	ConnectionId cid;
+	u16 connection_count;
+	u16 reconnect_count;
+	Uuid path;
+	Uuid session;
+	bool first_connection;
+};
+
+struct ConnectReplyFields {
+	QueueDepth queue_depth;
+	ByteCount max_io_size;
+	ByteCount max_header_size;
+	bool new_rkey;
+
+	// Cannot overflow: parse_connect_reply refused what would.
+	constexpr ByteCount chunk_size() const
+	{
+		return {max_io_size.value + max_header_size.value};
+	}
+};
+
+// Header room below which no RNBD message fits; every known server offers a page.
+constexpr u32 kMinHeaderSize = 512;
+constexpr u32 kMinIoSize = 4096;
+
+namespace detail {
+constexpr bool greeting_ok(u16 magic, u16 version)
+{
+	return magic == kMagic && version >> 8 == kProtocolMajor;
+}
+} // namespace detail
+
+// Server side (protocol A.3, G.2). The error is what the reject carries: ECONNRESET for a message
+// that is short, foreign, of another major version, or whose counts or ids cannot be.
+// `max_connections` is the server's own limit of connections per path, <= kMaxConnections.
+// Whether cid 0 comes first, cid_num repeats and cid is new is for the path to check, under its
+// lock.
+inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
+							  u32 max_connections = kMaxConnections)
+{
+	Result<ConnectRequest> read = data.read<ConnectRequest>();
+	if (!read.ok())
+		return err::econnreset;
+	const ConnectRequest &m = read.value();
+	if (!detail::greeting_ok(m.magic.get(), m.version.get()))
+		return err::econnreset;
+	u16 count = m.cid_num.get();
+	if (count < kMinConnections || count > max_connections || count > kMaxConnections)
+		return err::econnreset;
+	if (m.cid.get() >= count)
+		return err::econnreset;
+	if (m.path_uuid.is_zero() || m.session_uuid.is_zero())
+		return err::econnreset;
+	return ConnectRequestFields{
+	    .cid = {m.cid.get()},
+	    .connection_count = count,
+	    .reconnect_count = m.recon_cnt.get(),
+	    .path = m.path_uuid,
+	    .session = m.session_uuid,
+	    // The other bits are reserved: a big-endian peer may set bit 7 (protocol A.3).
+	    .first_connection = (m.flags & ConnectRequest::kFirstConn) != 0,
+	};
+}
+
+inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
+{
+	ConnectRequest m{};
+	m.magic = kMagic;
+	m.version = kProtocolVersion;
+	m.cid = f.cid.value;
+	m.cid_num = f.connection_count;
+	m.recon_cnt = f.reconnect_count;
+	m.path_uuid = f.path;
+	m.session_uuid = f.session;
+	m.flags = f.first_connection ? ConnectRequest::kFirstConn : 0;
+	return m;
+}
+
+// Client side, every connection: length (>= 56, the CM may deliver more), magic, major, error 0.
+// ECONNRESET.
+inline Status check_connect_reply(ByteView data)
+{
+	Result<ConnectReply> read = data.read<ConnectReply>();
+	if (!read.ok())
+		return err::econnreset;
+	const ConnectReply &m = read.value();
+	if (!detail::greeting_ok(m.magic.get(), m.version.get()) || m.error.get() != 0)
+		return err::econnreset;
+	return {};
+}
+
+// Client side, cid 0: also the geometry of the session. ECONNRESET as check_connect_reply, EINVAL
+// for a geometry that no immediate can address or no I/O fits into (protocol G.3-22).
+inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
+{
+	if (Status s = check_connect_reply(data); !s.ok())
+		return s.error();
+	Result<ConnectReply> read = data.read<ConnectReply>();
+	if (!read.ok())
+		return err::econnreset;
+	const ConnectReply &m = read.value();
+	u32 io = m.max_io_size.get();
+	u32 header = m.max_hdr_size.get();
+	u32 chunk;
+	if (io < kMinIoSize || header < kMinHeaderSize ||
+	    __builtin_add_overflow(io, header, &chunk))
+		return err::einval;
+	QueueDepth depth{m.queue_depth.get()};
+	if (Result<ImmLayout> layout = ImmLayout::create(depth, ByteCount{chunk}); !layout.ok())
+		return layout.error();
+	return ConnectReplyFields{
+	    .queue_depth = depth,
+	    .max_io_size = {io},
+	    .max_header_size = {header},
+	    .new_rkey = (m.flags.get() & ConnectReply::kNewRkey) != 0,
+	};
+}
+
+inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
+{
+	ConnectReply m{};
+	m.magic = kMagic;
+	m.version = kProtocolVersion;
+	m.queue_depth = static_cast<u16>(f.queue_depth.value);
+	m.max_io_size = f.max_io_size.value;
+	m.max_hdr_size = f.max_header_size.value;
+	m.flags = f.new_rkey ? u32{ConnectReply::kNewRkey} : u32{0};
+	return m;
+}
+
+inline ConnectReply make_reject(Error reason)
+{
+	ConnectReply m{};
+	m.magic = kMagic;
+	m.version = kProtocolVersion;
+	m.error = static_cast<u16>(static_cast<s16>(reason.code()));
+	return m;
+}
+
+// Client side: why the server refused. Always an error: ECONNRESET if the message is short or
+// foreign, or carries zero, a positive number or no errno at all (protocol A.3, G.3-18).
+inline Error parse_reject(ByteView data)
+{
+	Result<ConnectReply> read = data.read<ConnectReply>();
+	if (!read.ok())
+		return err::econnreset;
+	const ConnectReply &m = read.value();
+	if (!detail::greeting_ok(m.magic.get(), m.version.get()))
+		return err::econnreset;
+	s16 code = static_cast<s16>(m.error.get());
+	if (code >= 0 || code < -4095)
+		return err::econnreset;
+	return Error::from_code(code);
+}
+
+} // namespace rtrs

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/control.hh>
+
+#include <cxxrt/log.hh>
+#include <rnbd/client/module.hh>
+
+namespace rnbd::client {
+
+using cxxrt::lock_class;
+
+namespace {
+
+using File = cxxrt::DeviceFile<Control>;
+constinit const File kFiles[] = {
+    File::read_write("map_device", &Control::show_map, &Control::store_map),
+};
+
+// Only after all options are known, since dest_port= may follow path=.
+Result<cxxrt::Array<rtrs_addr_pair>> parse_paths(const MapOptions &options)
+{
+	auto pairs = TRY(cxxrt::Array<rtrs_addr_pair>::create(options.path_count));
+	for (usize i = 0; i < options.path_count; i++) {
+		const TextView text = options.paths[i];
+		const int code =
+		    rtrs_addr_parse_pair(text.data(), text.size(), options.port, &pairs[i]);
+		if (code) {
+			log_error("map_device", "Bad address %.*s: %d",
+				  static_cast<int>(text.size()), text.data(), code);
+			return cxxrt::Error::from_code(code);
+		}
+	}
+	return pairs;
+}
+
+} // namespace
+
+Status Control::create()
+{
+	class_ = TRY(cxxrt::DeviceClass::create(lock_class<"rnbd-client">()));
+	ctl_ = TRY(cxxrt::ClassDevice::create(class_, "ctl", this, kFiles));
+	commands_ = true;
+	devices_ = TRY(cxxrt::SysfsDir::create_empty(ctl_.kobj(), "devices", this));
+	ctl_.announce();
+	return {};
+}
+
+void Control::stop_commands()
+{
+	if (commands_)
+		// raw: the file goes before its directory, when no more commands may come
+		sysfs_remove_file(ctl_.kobj(), &kFiles[0].attr.attr);
+	commands_ = false;
+}
+
+void Control::remove()
+{
+	devices_.reset();
+	ctl_.reset();
+	class_.reset();
+}
+
+void Control::show_map(cxxrt::SysfsText &out)
+{
+	out.print("Usage: echo \"sessname=<session> path=<[src@]dst> [path=<[src@]dst>] "
+		  "device_path=<path at the server> [dest_port=<port>] "
+		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>]\" > map_device\n"
+		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
+}
+
+Status Control::store_map(TextView text, cxxrt::SysfsCall &)
+{
+	MapOptions options;
+	Status parsed = parse_map_options(text, static_cast<int>(nr_cpu_ids), options);
+	if (!parsed.ok()) {
+		log_error("map_device", "Bad options: %d", parsed.code());
+		return parsed;
+	}
+	auto paths = TRY(parse_paths(options));
+	return module_.map_device(options, {.paths = paths.data(),
+					    .path_count = static_cast<u32>(paths.size()),
+					    .port = options.port});
+}
+
+} // namespace rnbd::client

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+// A mapped device: its states, its disk, its attributes (protocol E.1, F.3).
+//
+// References: the session's list holds one from add() to the end of unmap; the disk holds one
+// until its last opener has gone; work items and attribute methods hold one while they run.
+//
+// State changes happen under the session's link lock. Whoever moves the state to Unmapped, alone
+// takes the device down (finish_unmap()). The disk may be touched under the link lock while
+// `published_` and not Unmapped, else only by that one.
+#pragma once
+
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/wait.hh>
+#include <cxxrt/work.hh>
+#include <rnbd/client/device_sysfs.hh>
+#include <rnbd/pure/device_state.hh>
+#include <rnbd/pure/map_options.hh>
+#include <rnbd/pure/names.hh>
+#include <rnbd/wire/messages.hh>
+#include <rnbd/wire/open_response.hh>
+
+namespace rnbd::client {
+
+class Module;
+class Session;
+class SessionUse;
+struct Link;
+struct OpenedDevice;
+using cxxrt::Ref;
+
+class Device : public cxxrt::RefCounted<Device> {
+public:
+	// Listed with its session, in state Init. EEXIST if the path is mapped already, ENOSPC,
+	// ENOMEM. May sleep.
+	static Result<Ref<Device>> create(SessionUse use, const DeviceName &name, AccessMode mode);
+	Device(Module &module, Ref<Session> session, const DeviceName &name, AccessMode mode,
+	       u32 index);
+	~Device();
+	void destroy();
+
+	// Opens the device at the server and makes the disk of it. Once, by the creator; takes
+	// the device down again if it fails. EINTR, what the server answered, or what the kernel
+	// refused. Sleeps long.
+	Status map();
+	// EBUSY for Normal with openers, EALREADY. `call` is the write into unmap_device that
+	// asks for it. The caller holds a reference. Sleeps long.
+	Status unmap(UnmapMode mode, cxxrt::SysfsCall &call);
+	// The module goes: as a forced unmap, but without a word to the server, and from a work
+	// item. Link lock held.
+	void start_unmap_at_unload();
+
+	// Any context.
+	DeviceState state() const
+	{
+		DeviceState s;
+		__atomic_load(&state_, &s, __ATOMIC_ACQUIRE);
+		return s;
+	}
+	// At the server; valid when state() said Mapped.
+	DeviceId id() const { return {READ_ONCE(id_)}; }
+	Session &session() const { return *session_; }
+	AccessMode access_mode() const { return mode_; }
+	bool read_only() const { return !may_write(mode_); }
+	TextView path() const { return name_.view(); }
+	// "<path>@<session>", for the log.
+	const char *label() const { return label_.c_str(); }
+	u32 index() const { return index_; }
+
+	// Link lock held.
+	void lose_link();
+	// Queues an OPEN, which ends in state Mapped or leaves the state alone. Its number is for
+	// await_open(). Any context.
+	u32 start_open();
+	// The result of that or a later OPEN. ENODEV when the device is unmapped meanwhile, EINTR.
+	Status await_open(u32 number);
+
+	// For the attributes. ENOENT unless Mapped, EINVAL for a size the disk can't have.
+	Status resize(Sectors capacity);
+	// EBUSY, EALREADY, ENODEV, or the result of an OPEN. Sleeps.
+	Status remap();
+
+	cxxrt::ListNode session_node;
+
+private:
+	struct Opens {
+		u32 wanted = 0;
+		u32 ended = 0;
+		int code = 0;
+	};
+
+	// device.cc
+	void set_state(DeviceState to);
+	Status claim_unmap(bool say_close);
+	Status claim_unmap_unless_open();
+	void finish_unmap();
+	// device_open.cc
+	void run_open();
+	Status open_once();
+	Status take_opened(Link &link, const OpenedDevice &opened);
+	// device_publish.cc
+	Status publish();
+	Status add_to_system();
+	Status create_link();
+	void remove_link();
+
+	Module &module_;
+	const Ref<Session> session_;
+	cxxrt::Box<SessionUse> use_; // until the end of unmap
+	const DeviceName name_;
+	const AccessMode mode_;
+	const u32 index_; // of the disk, as in rnbd<N>
+	cxxrt::TextBuffer<kLinkNameSize> label_;
+
+	// Changed under the link lock.
+	DeviceState state_ = DeviceState::Init;
+	u32 id_ = 0;
+	u32 epoch_ = 0; // in which id_ is valid
+	DeviceProperties properties_{};
+	bool published_ = false; // others may touch disk_
+	bool say_close_ = false; // unmap sends CLOSE; set by who claims it
+
+	cxxrt::Guarded<Opens, cxxrt::SpinLock> opens_;
+	cxxrt::WaitQueue changed_; // an OPEN ended, or unmapped
+	cxxrt::RefWork<Device, &Device::run_open> open_work_;
+	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
+
+	// Held by map() while it makes the parts below, which finish_unmap() removes.
+	cxxrt::Mutex building_;
+	gendisk *disk_ = nullptr;
+	DeviceDirectory directory_;
+	bool linked_ = false;
+};
+
+} // namespace rnbd::client

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+// OPEN: the first one, and those after a reconnect or on request. One work item sends them all, so
+// there is never more than one in flight for a device, and none is abandoned: whoever asked may
+// give up waiting, the work item stays and closes what nobody wants any more.
+#include <cxxrt/log.hh>
+#include <rnbd/client/device.hh>
+#include <rnbd/client/disk.hh>
+#include <rnbd/client/messages.hh>
+#include <rnbd/client/module.hh>
+#include <rnbd/client/session.hh>
+
+namespace rnbd::client {
+
+u32 Device::start_open()
+{
+	const u32 number = opens_.with([](Opens &o) { return ++o.wanted; });
+	open_work_.queue(module_.workqueue());
+	return number;
+}
+
+Status Device::await_open(u32 number)
+{
+	auto ended = [&] {
+		return opens_.with(
+		    [&](Opens &o) { return static_cast<int>(o.ended - number) >= 0; });
+	};
+	TRY(changed_.wait_killable([&] { return state() == DeviceState::Unmapped || ended(); }));
+	if (!ended())
+		return err::enodev;
+	return opens_.with([](Opens &o) { return Status::from_code(o.code); });
+}
+
+void Device::run_open()
+{
+	const u32 number = opens_.with([](Opens &o) { return o.wanted; });
+	Status s = state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
+	opens_.with([&](Opens &o) {
+		o.ended = number;
+		o.code = s.code();
+	});
+	changed_.wake_all();
+}
+
+Status Device::open_once()
+{
+	Result<OpenedDevice> opened = exchange_open(*session_, mode_, name_);
+	if (!opened.ok()) {
+		log_error(label(), "Cannot open the device at the server: %d", opened.code());
+		return opened.error();
+	}
+	Status taken = session_->with_link([&](Link &link) { return take_opened(link, *opened); });
+	// If the epoch is over, this sends nothing.
+	if (!taken.ok())
+		exchange_close(*session_, opened->properties.device, opened->epoch);
+	return taken;
+}
+
+// What a disk can't change under its users; everything else is taken over (protocol G.3-19).
+static Status check_unchanged(const char *label, const DeviceProperties &was,
+			      const DeviceProperties &now)
+{
+	if (was.logical_block_size == now.logical_block_size)
+		return {};
+	log_error(label,
+		  "Device stays disconnected: its logical block size has changed from %u to %u",
+		  was.logical_block_size, now.logical_block_size);
+	return err::einval;
+}
+
+// Link lock held.
+Status Device::take_opened(Link &link, const OpenedDevice &opened)
+{
+	if (link.epoch != opened.epoch)
+		return err::econnreset;
+	const DeviceProperties &now = opened.properties;
+	switch (state()) {
+	case DeviceState::Unmapped:
+		return err::enodev;
+	case DeviceState::Mapped:
+		// Two commands asked; the server gave the same device for both.
+		return {};
+	case DeviceState::MappedDisconnected:
+		TRY(check_unchanged(label(), properties_, now));
+		break;
+	case DeviceState::Init:
+		break;
+	}
+	properties_ = now;
+	WRITE_ONCE(id_, now.device.value);
+	epoch_ = opened.epoch;
+	if (published_)
+		update_disk_limits(disk_, now);
+	set_state(DeviceState::Mapped);
+	if (published_) {
+		set_capacity_and_notify(disk_, now.capacity.value);
+		kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_ONLINE);
+		log_info(label(), "Device reconnected");
+	}
+	return {};
+}
+
+Status Device::remap()
+{
+	TRY(check_remap(state()));
+	return await_open(start_open());
+}
+
+} // namespace rnbd::client

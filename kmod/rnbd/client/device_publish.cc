@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+// From an open device to what user space sees: disk, attributes, link.
+#include <cxxrt/log.hh>
+#include <rnbd/client/device.hh>
+#include <rnbd/client/disk.hh>
+#include <rnbd/client/module.hh>
+#include <rnbd/client/session.hh>
+
+namespace rnbd::client {
+
+Status Device::publish()
+{
+	cxxrt::LockGuard building(building_);
+	TRY(add_to_system());
+	TRY(create_link());
+	// Last, since from here on the device can be unmapped.
+	TRY(directory_.create(&disk_to_dev(disk_)->kobj));
+	log_info(label(), "Device mapped as %s (nsectors: %llu, logical_block_size: %u, %s)",
+		 disk_->disk_name, static_cast<unsigned long long>(get_capacity(disk_)),
+		 properties_.logical_block_size, to_text(mode_));
+	return {};
+}
+
+Status Device::add_to_system()
+{
+	const DeviceProperties properties =
+	    session_->with_link([&](Link &) { return properties_; });
+	gendisk *disk = TRY(create_disk(*this, module_.major(), properties));
+	get(); // for the disk, until free_disk()
+	if (const int code = add_disk(disk)) {
+		put_disk(disk);
+		put();
+		return cxxrt::Error::from_code(code);
+	}
+	session_->with_link([&](Link &) {
+		disk_ = disk;
+		published_ = true;
+		// The link may have been lost, and more, while nobody could touch the disk.
+		update_disk_limits(disk_, properties_);
+		set_capacity_and_notify(disk_, properties_.capacity.value);
+		if (state() == DeviceState::Mapped)
+			kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_ONLINE);
+	});
+	return {};
+}
+
+Status Device::create_link()
+{
+	char name[kLinkNameSize];
+	cxxrt::TextWriter out(name, sizeof(name));
+	TRY(write_link_name(out, path(), session_->name_view()));
+	// "a/b" and "a!b" have one name; that is an error, but no bug of the kernel to warn of.
+	TRY(Status::from_code(
+	    sysfs_create_link_nowarn(module_.devices_kobj(), &disk_to_dev(disk_)->kobj, name)));
+	linked_ = true;
+	return {};
+}
+
+void Device::remove_link()
+{
+	if (!linked_)
+		return;
+	char name[kLinkNameSize];
+	cxxrt::TextWriter out(name, sizeof(name));
+	if (write_link_name(out, path(), session_->name_view()).ok())
+		sysfs_remove_link(module_.devices_kobj(), name);
+	linked_ = false;
+}
+
+} // namespace rnbd::client

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/disk.hh>
+
+#include <cxxrt/err_ptr.hh>
+#include <rnbd/client/device.hh>
+#include <rnbd/client/session.hh>
+
+namespace rnbd::client {
+
+namespace {
+
+Device &device_of(gendisk *disk)
+{
+	return *static_cast<Device *>(disk->private_data);
+}
+
+// The disk's open lock is held, see Device::claim_unmap_unless_open().
+int open_disk(block_device *bdev, fmode_t mode)
+{
+	const Device &device = device_of(bdev->bd_disk);
+	if ((mode & FMODE_WRITE) && device.read_only())
+		return -EPERM;
+	if (device.state() == DeviceState::Unmapped)
+		return -EIO;
+	return 0;
+}
+
+// A mapping that is read-only at the server can't be made writable here.
+int set_disk_read_only(block_device *bdev, bool read_only)
+{
+	return !read_only && device_of(bdev->bd_disk).read_only() ? -EPERM : 0;
+}
+
+int get_geometry(block_device *bdev, hd_geometry *geometry)
+{
+	constexpr u32 kHeads = 4;
+	constexpr u32 kSectorsPerTrack = 16;
+	const sector_t cylinders = get_capacity(bdev->bd_disk) / (kHeads * kSectorsPerTrack);
+	geometry->heads = kHeads;
+	geometry->sectors = kSectorsPerTrack;
+	geometry->cylinders = static_cast<u16>(cxxrt::min_of<sector_t>(cylinders, 0xffff));
+	return 0;
+}
+
+void free_disk(gendisk *disk)
+{
+	device_of(disk).put();
+}
+
+constinit const block_device_operations kDiskOperations = [] {
+	block_device_operations o{};
+	o.owner = THIS_MODULE;
+	o.open = open_disk;
+	o.set_read_only = set_disk_read_only;
+	o.getgeo = get_geometry;
+	o.free_disk = free_disk;
+	return o;
+}();
+
+// Requests are registered for remote access page by page, in 4 KiB units.
+constexpr u32 kSegmentBoundary = 4096 - 1;
+
+void set_fixed_limits(request_queue *q, const rtrs_clt_attrs &transport,
+		      const DeviceProperties &properties)
+{
+	blk_queue_logical_block_size(q, properties.logical_block_size);
+	blk_queue_physical_block_size(q, properties.physical_block_size);
+	blk_queue_max_hw_sectors(q, transport.max_io_size >> kSectorShift);
+	blk_queue_max_segments(
+	    q, static_cast<u16>(cxxrt::min_of<u32>(transport.max_segments, USHRT_MAX)));
+	blk_queue_virt_boundary(q, kSegmentBoundary);
+	blk_queue_io_opt(q, transport.max_io_size);
+	blk_queue_max_discard_segments(q, 1);
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+}
+
+} // namespace
+
+void update_disk_limits(gendisk *disk, const DeviceProperties &properties)
+{
+	request_queue *q = disk->queue;
+	blk_queue_max_discard_sectors(q, properties.max_discard_sectors);
+	q->limits.discard_granularity = properties.discard_granularity;
+	q->limits.discard_alignment = properties.discard_alignment;
+	blk_queue_max_secure_erase_sectors(q, properties.max_secure_erase_sectors);
+	blk_queue_max_write_zeroes_sectors(q, properties.max_write_zeroes_sectors);
+	// Without a cache, the flag of FUA would only cost the block layer flushes.
+	blk_queue_write_cache(q, properties.writeback, properties.writeback && properties.fua);
+}
+
+Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties)
+{
+	Session &session = device.session();
+	gendisk *disk = TRY(cxxrt::from_err_ptr(blk_mq_alloc_disk(session.tags().get(), &device)));
+	disk->major = major;
+	disk->first_minor = static_cast<int>(device.index() << kPartitionBits);
+	disk->minors = 1 << kPartitionBits;
+	disk->fops = &kDiskOperations;
+	disk->private_data = &device;
+	snprintf(disk->disk_name, sizeof(disk->disk_name), "rnbd%u", device.index());
+	set_fixed_limits(disk->queue, session.attributes(), properties);
+	update_disk_limits(disk, properties);
+	set_capacity(disk, properties.capacity.value);
+	set_disk_ro(disk, device.read_only());
+	return disk;
+}
+
+} // namespace rnbd::client

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+// The disk of a device: its operations and limits (protocol E.1 "Disk").
+#pragma once
+
+#include <cxxrt/kernel.hh>
+#include <cxxrt/result.hh>
+#include <rnbd/wire/open_response.hh>
+
+namespace rnbd::client {
+
+class Device;
+
+constexpr u32 kPartitionBits = 6;
+constexpr u32 kMaxDiskIndex = (1u << (MINORBITS - kPartitionBits)) - 1;
+
+// A disk that is ready for add_disk(). It has the device as its data, and drops a reference of it
+// when it is freed, if it was added. What the kernel refuses. May sleep.
+Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties);
+
+// Takes over what may change while the disk is in use: write cache, discard, secure erase, write
+// zeroes. Any process context.
+void update_disk_limits(gendisk *disk, const DeviceProperties &properties);
+
+} // namespace rnbd::client

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/io.hh>
+
+#include <cxxrt/log.hh>
+#include <rnbd/client/device.hh>
+#include <rnbd/client/session.hh>
+#include <rnbd/wire/operations.hh>
+
+namespace rnbd::client {
+
+namespace {
+
+Result<Operation> operation_of(const request *rq)
+{
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		return Operation::Read;
+	case REQ_OP_WRITE:
+		return Operation::Write;
+	case REQ_OP_FLUSH:
+		return Operation::Flush;
+	case REQ_OP_DISCARD:
+		return Operation::Discard;
+	case REQ_OP_SECURE_ERASE:
+		return Operation::SecureErase;
+	case REQ_OP_WRITE_ZEROES:
+		return Operation::WriteZeroes;
+	default:
+		return err::eopnotsupp;
+	}
+}
+
+// Protocol D.3: a PREFLUSH is announced as FUA too, for servers that know only that.
+u32 flags_of(const request *rq)
+{
+	u32 flags = 0;
+	if (rq_is_sync(const_cast<request *>(rq)))
+		flags |= io_flag::sync;
+	if (rq->cmd_flags & (REQ_FUA | REQ_PREFLUSH))
+		flags |= io_flag::fua;
+	if (rq->cmd_flags & REQ_PREFLUSH)
+		flags |= io_flag::preflush;
+	if (rq->cmd_flags & REQ_NOUNMAP)
+		flags |= io_flag::nounmap;
+	return flags;
+}
+
+Io message_for(const Device &device, const request *rq, Operation op)
+{
+	const u32 bytes = op == Operation::Flush ? 0 : blk_rq_bytes(rq);
+	const Sectors sector{op == Operation::Flush ? 0 : blk_rq_pos(rq)};
+	const u16 priority = device.session().version() >= 2
+				 ? req_get_ioprio(const_cast<request *>(rq))
+				 : kPriorityNone;
+	return make_io(device.id(), op, flags_of(rq), sector, bytes, priority);
+}
+
+// Errors with a meaning of their own inside the block layer (try again, requeue) are not taken
+// from a peer.
+blk_status_t status_for(int status)
+{
+	const blk_status_t s = errno_to_blk_status(status);
+	switch (s) {
+	case BLK_STS_OK:
+	case BLK_STS_NOTSUPP:
+	case BLK_STS_TIMEOUT:
+	case BLK_STS_NOSPC:
+	case BLK_STS_TRANSPORT:
+	case BLK_STS_TARGET:
+	case BLK_STS_NEXUS:
+	case BLK_STS_MEDIUM:
+	case BLK_STS_PROTECTION:
+		return s;
+	default:
+		return BLK_STS_IOERR;
+	}
+}
+
+// Softirq, or process context of a poller or of a path that ends.
+void io_done(void *priv, int status)
+{
+	request *rq = static_cast<request *>(priv);
+	IoRequest::of(rq)->status = status;
+	blk_mq_complete_request(rq);
+}
+
+} // namespace
+
+// Runs in an RCU read section, which Session::resume() relies on. Does not sleep.
+//
+// BLK_STS_RESOURCE makes the block layer run the queue again by itself: soon if requests of this
+// queue are in flight, after a few milliseconds otherwise.
+blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
+{
+	Device &device = *static_cast<Device *>(hctx->queue->queuedata);
+	request *rq = data->rq;
+
+	if (!accepts_io(device.state())) [[unlikely]]
+		return BLK_STS_IOERR;
+	Result<Operation> op = operation_of(rq);
+	if (!op.ok()) [[unlikely]]
+		return BLK_STS_NOTSUPP;
+	// The block layer lets some writes of read-only disks pass.
+	if (changes_device(*op) && device.read_only()) [[unlikely]]
+		return BLK_STS_IOERR;
+
+	blk_mq_start_request(rq);
+	Session &session = device.session();
+	const Io message = message_for(device, rq, *op);
+	scatterlist *list = IoRequest::of(rq)->list();
+	const bool with_data = carries_data(*op);
+
+	rtrs_clt_request r{};
+	r.dir = direction_of(*op) == Transfer::Direction::Read ? RTRS_READ : RTRS_WRITE;
+	r.poll_queue = session.tags().poll_queue_of(hctx);
+	r.slot = session.tags().slot_of(rq);
+	r.msg = &message;
+	r.msg_len = sizeof(message);
+	if (with_data) {
+		r.sg = list;
+		r.nr_sg = static_cast<unsigned int>(blk_rq_map_sg(rq->q, rq, list));
+		r.data_len = blk_rq_bytes(rq);
+	}
+	r.priv = rq;
+	r.done = io_done;
+
+	const int code = rtrs_clt_submit(session.transport(), &r);
+	// The request may have ended by now, and is not looked at any more.
+	if (!code) [[likely]]
+		return BLK_STS_OK;
+	if (code == -EAGAIN || code == -ENOMEM)
+		return BLK_STS_RESOURCE;
+	log_error_limited(device.label(), "Cannot send a request: %d", code);
+	return BLK_STS_IOERR;
+}
+
+// On the submitter's CPU or one that shares its cache, in softirq; or where io_done() was called.
+void complete_rq(request *rq)
+{
+	const int status = IoRequest::of(rq)->status;
+	if (status) [[unlikely]] {
+		const Device &device = *static_cast<Device *>(rq->q->queuedata);
+		log_error_limited(device.label(), "%s of %u bytes at sector %llu failed: %d",
+				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),
+				  static_cast<unsigned long long>(blk_rq_pos(rq)), status);
+	}
+	blk_mq_end_request(rq, status_for(status));
+}
+
+// The server has the memory registered, so a request can't be given up alone; what is late is said
+// (protocol G.3-10), and an administrator can disconnect the path.
+blk_eh_timer_return report_slow_rq(request *rq)
+{
+	const Device &device = *static_cast<Device *>(rq->q->queuedata);
+	log_warning_limited(device.label(), "%s at sector %llu has waited for %u ms",
+			    blk_op_str(req_op(rq)), static_cast<unsigned long long>(blk_rq_pos(rq)),
+			    jiffies_to_msecs(rq->q->rq_timeout));
+	return BLK_EH_RESET_TIMER;
+}
+
+int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *)
+{
+	Session &session = static_cast<Device *>(hctx->queue->queuedata)->session();
+	return rtrs_clt_poll(session.transport(), session.tags().poll_index_of(hctx));
+}
+
+} // namespace rnbd::client

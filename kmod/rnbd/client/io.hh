@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// The path of a block request to the transport and back: what the block layer calls.
+#pragma once
+
+#include <cxxrt/kernel.hh>
+#include <cxxrt/types.hh>
+
+namespace rnbd::client {
+
+// What the block layer keeps for us behind each request, so that I/O allocates nothing.
+struct alignas(scatterlist) IoRequest {
+	int status;
+
+	static IoRequest *of(request *rq) { return static_cast<IoRequest *>(blk_mq_rq_to_pdu(rq)); }
+	static constexpr u32 size_for(u32 segments)
+	{
+		return sizeof(IoRequest) + segments * sizeof(scatterlist);
+	}
+	// As many entries as the session allows segments, initialised once.
+	scatterlist *list() { return reinterpret_cast<scatterlist *>(this + 1); }
+};
+
+// Members of blk_mq_ops. The queue's data is its Device.
+blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data);
+void complete_rq(request *rq);
+blk_eh_timer_return report_slow_rq(request *rq);
+int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *batch);
+
+} // namespace rnbd::client

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// Messages that are no block requests: SESS_INFO, OPEN and CLOSE over permits (protocol D).
+//
+// Every exchange sleeps, until the answer, a fatal signal (EINTR), or the end of the link or the
+// session. The messages of one session can be in flight together, as many as it has permits.
+#pragma once
+
+#include <cxxrt/memory.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/wait.hh>
+#include <rnbd/wire/messages.hh>
+#include <rnbd/wire/open_response.hh>
+#include <rtrs/rtrs.h>
+
+namespace rnbd::client {
+
+class Session;
+using cxxrt::Ref;
+
+// One message and room for its answer. Two references: that of the sender, who may give up
+// waiting, and that of the transport, until done().
+class Message : public cxxrt::RefCounted<Message> {
+public:
+	struct Content {
+		const void *message;
+		usize size;
+		usize answer_size; // 0: none, and the message is a write for the transport
+	};
+
+	// Sends and waits; the answer is valid as long as the reference. EINTR, ECONNRESET when
+	// `epoch` is given and over, ETIMEDOUT, the server's error or what became of the path.
+	static Result<Ref<Message>> exchange(Session &session, const Content &content,
+					     const u32 *epoch = nullptr,
+					     unsigned long timeout = MAX_SCHEDULE_TIMEOUT);
+	explicit Message(Session &session) : session_(session) {}
+	~Message() { kfree(answer_); } // raw: from exchange()
+
+	// Zeroes where the server sent less.
+	ByteView answer() const { return ByteView(answer_, answer_size_); }
+	// The epoch of the link that it was sent in.
+	u32 epoch() const { return epoch_; }
+
+	// For Session::send() and sent().
+	void prepare(u32 slot, u32 epoch)
+	{
+		slot_ = slot;
+		epoch_ = epoch;
+	}
+	u32 slot() const { return slot_; }
+
+private:
+	static void done(void *priv, int status);
+	Status send(const Content &content, const u32 *epoch);
+
+	Session &session_;
+	void *answer_ = nullptr; // from kmalloc, since the device writes it
+	usize answer_size_ = 0;
+	scatterlist list_;
+	u32 slot_ = 0;
+	u32 epoch_ = 0;
+	int status_ = 0;
+	cxxrt::Completion ended_;
+};
+
+// The version to speak.
+Result<u8> exchange_session_info(Session &session);
+
+// What the server opened, and the epoch in which its id is valid.
+struct OpenedDevice {
+	DeviceProperties properties;
+	u32 epoch;
+};
+
+// An answer that makes no sense is EINVAL, and the device is closed again.
+Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name);
+
+// Waits for the confirmation, but not for ever: it changes nothing. Does nothing if the epoch is
+// over, for then the server has closed the device by itself.
+void exchange_close(Session &session, DeviceId id, u32 epoch);
+
+} // namespace rnbd::client

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/queues.hh>
+
+#include <cxxrt/types.hh>
+#include <rnbd/client/io.hh>
+
+namespace rnbd::client {
+
+namespace err = cxxrt::err;
+using cxxrt::min_of;
+
+constinit const blk_mq_ops TagSet::kOps = [] {
+	blk_mq_ops ops{};
+	ops.queue_rq = queue_rq;
+	ops.complete = complete_rq;
+	ops.timeout = report_slow_rq;
+	ops.poll = poll_queue;
+	ops.map_queues = map_queues;
+	ops.init_request = init_request;
+	return ops;
+}();
+
+Status TagSet::create(const rtrs_clt_attrs &attrs, u32 poll_queues)
+{
+	if (attrs.queue_depth <= attrs.first_io_slot)
+		return err::einval;
+	first_slot_ = attrs.first_io_slot;
+	max_segments_ = attrs.max_segments;
+	default_queues_ = num_online_cpus();
+	poll_queues_ = poll_queues;
+
+	set_.ops = &kOps;
+	set_.driver_data = this;
+	set_.numa_node = NUMA_NO_NODE;
+	set_.queue_depth = min_of<u32>(attrs.queue_depth - attrs.first_io_slot, BLK_MQ_MAX_DEPTH);
+	set_.nr_hw_queues = default_queues_ + poll_queues_;
+	set_.nr_maps = poll_queues_ ? HCTX_MAX_TYPES : 1;
+	set_.cmd_size = IoRequest::size_for(max_segments_);
+	// Requests are ordered where the disk is, so no scheduler unless somebody asks for one:
+	// shared tags would make the block layer choose mq-deadline.
+	set_.flags =
+	    BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
+	TRY(Status::from_code(blk_mq_alloc_tag_set(&set_)));
+	created_ = true;
+	return {};
+}
+
+TagSet::~TagSet()
+{
+	if (created_)
+		blk_mq_free_tag_set(&set_);
+}
+
+// Reads share the queues of everything else; polled requests have queues of their own behind them.
+void TagSet::map_queues(blk_mq_tag_set *set)
+{
+	const auto *self = static_cast<const TagSet *>(set->driver_data);
+	if (set->nr_maps == HCTX_MAX_TYPES) {
+		set->map[HCTX_TYPE_DEFAULT].nr_queues = self->default_queues_;
+		set->map[HCTX_TYPE_DEFAULT].queue_offset = 0;
+		set->map[HCTX_TYPE_READ].nr_queues = self->default_queues_;
+		set->map[HCTX_TYPE_READ].queue_offset = 0;
+		set->map[HCTX_TYPE_POLL].nr_queues = self->poll_queues_;
+		set->map[HCTX_TYPE_POLL].queue_offset = self->default_queues_;
+	}
+	for (u32 i = 0; i < set->nr_maps; i++)
+		blk_mq_map_queues(&set->map[i]);
+}
+
+int TagSet::init_request(blk_mq_tag_set *set, request *rq, unsigned int, unsigned int)
+{
+	const auto *self = static_cast<const TagSet *>(set->driver_data);
+	sg_init_table(IoRequest::of(rq)->list(), self->max_segments_);
+	return 0;
+}
+
+} // namespace rnbd::client

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/session.hh>
+
+#include <cxxrt/log.hh>
+#include <rnbd/client/messages.hh>
+#include <rnbd/client/module.hh>
+
+namespace rnbd::client {
+
+using cxxrt::lock_class;
+
+namespace {
+constexpr unsigned int kReconnectDelay = 30; // seconds
+constexpr int kMaxReconnects = -1;	     // for ever
+} // namespace
+
+Session::Session(Module &module, TextView name, u32 poll_queues)
+    : module_(module), poll_queues_(poll_queues), permits_(lock_class<"rnbd_client permits">()),
+      link_(lock_class<"rnbd_client link">()), resume_(this)
+{
+	name_.assign(name);
+}
+
+Result<Ref<Session>> Session::create(Module &module, TextView name, u32 poll_queues)
+{
+	auto *object = module.new_object<Session>(module, name, poll_queues);
+	if (!object)
+		return err::enomem;
+	Ref<Session> session = Ref<Session>::adopt(object);
+	session->senders_ = TRY(cxxrt::Inflight::create());
+	session->messages_ = TRY(cxxrt::Inflight::create());
+	return session;
+}
+
+Session::~Session()
+{
+	WARN_ON_ONCE(transport_);
+}
+
+void Session::destroy()
+{
+	Module &module = module_;
+	delete this;
+	module.object_gone();
+}
+
+Status Session::open(const Destination &destination)
+{
+	Status s = connect(destination);
+	if (s.ok())
+		s = introduce();
+	set_open_status(s);
+	open_ended_.complete();
+	return s;
+}
+
+Status Session::connect(const Destination &destination)
+{
+	rtrs_clt_params p{};
+	p.name = name_.c_str();
+	p.paths = destination.paths;
+	p.nr_paths = destination.path_count;
+	p.port = destination.port;
+	p.reconnect_delay = kReconnectDelay;
+	p.max_reconnects = kMaxReconnects;
+	p.nr_poll_queues = poll_queues_;
+	p.priv = this;
+	p.link_event = on_link_event;
+	rtrs_clt *transport = nullptr;
+	TRY(Status::from_code(rtrs_clt_open(&p, &transport)));
+	transport_ = transport;
+	rtrs_clt_query(transport_, &attributes_);
+
+	// The block layer raises smaller limits by itself, to what we could not send then.
+	if (attributes_.max_io_size < PAGE_SIZE || !attributes_.max_segments) {
+		log_error(name(), "The server's limit of %u bytes in %u segments is too small",
+			  attributes_.max_io_size, attributes_.max_segments);
+		return err::einval;
+	}
+	TRY(tags_.create(attributes_, poll_queues_));
+	if (poll_queues_)
+		log_info(name(), "[session=%s] mapped %u/%u/%u default/read/poll queues.", name(),
+			 tags_.default_queues(), tags_.default_queues(), tags_.poll_queues());
+	else
+		log_info(name(), "[session=%s] mapped %u/%u default/read queues.", name(),
+			 tags_.default_queues(), tags_.default_queues());
+	return {};
+}
+
+void Session::close()
+{
+	WRITE_ONCE(closing_, true);
+	permits_.wake_all();
+	// Nobody is on the way into the transport, and nobody will be;
+	senders_->close();
+	// so it can end, which ends every message with an error;
+	if (rtrs_clt *transport = transport_)
+		rtrs_clt_close(transport);
+	// and when the last done() has returned, nothing looks at the transport any more.
+	messages_->close();
+	transport_ = nullptr;
+}
+
+Status Session::introduce()
+{
+	Result<u8> version = exchange_session_info(*this);
+	if (!version.ok())
+		return version.error();
+	__atomic_store_n(&version_, *version, __ATOMIC_RELAXED);
+	return {};
+}
+
+Status Session::add(Device &device)
+{
+	return with_link([&](Link &link) -> Status {
+		for (Device &other : link.devices)
+			if (other.path() == device.path())
+				return err::eexist;
+		device.get();
+		link.devices.push_back(device);
+		return {};
+	});
+}
+
+void Session::remove(Device &device)
+{
+	with_link([&](Link &link) { link.devices.remove(device); });
+	device.put();
+}
+
+bool Session::has_device(TextView path)
+{
+	return with_link([&](Link &link) {
+		for (Device &device : link.devices)
+			if (device.path() == path)
+				return true;
+		return false;
+	});
+}
+
+// ---- messages ----
+
+// On success the caller is inside senders_ and owns the slot. The wait is ours, not the
+// transport's, so that close() can end it.
+Status Session::take_permit(u32 &slot)
+{
+	Status taken = err::econnaborted;
+	TRY(permits_.wait_killable([&] {
+		if (READ_ONCE(closing_) || !senders_->enter())
+			return true;
+		const int code = rtrs_clt_get_permit(transport_, false, &slot);
+		if (!code) {
+			taken = Status();
+			return true;
+		}
+		senders_->leave();
+		return false;
+	}));
+	return taken;
+}
+
+Status Session::send(Message &message, const rtrs_clt_request &request, const u32 *epoch)
+{
+	rtrs_clt_request r = request;
+	TRY(take_permit(r.slot));
+	// Under the link lock a loss of the link can't be reported, so the epoch holds until the
+	// transport has the message.
+	Status s = with_link([&](Link &link) -> Status {
+		if (epoch && *epoch != link.epoch)
+			return err::econnreset;
+		if (!messages_->enter())
+			return err::econnaborted;
+		message.prepare(r.slot, link.epoch);
+		Status submitted = Status::from_code(rtrs_clt_submit(transport_, &r));
+		if (!submitted.ok())
+			messages_->leave();
+		return submitted;
+	});
+	if (!s.ok()) {
+		rtrs_clt_put_permit(transport_, r.slot);
+		permits_.wake_all();
+	}
+	senders_->leave();
+	return s;
+}
+
+void Session::sent(Message &message)
+{
+	rtrs_clt_put_permit(transport_, message.slot());
+	permits_.wake_all();
+	message.put();
+	messages_->leave();
+}
+
+// ---- the link ----
+
+void Session::on_link_event(void *priv, rtrs_clt_event event)
+{
+	Session *self = static_cast<Session *>(priv);
+	switch (event) {
+	case RTRS_CLT_DISCONNECTED:
+		self->lose_link();
+		return;
+	case RTRS_CLT_RECONNECTED:
+		// The work waits for answers, which an event must not.
+		self->resume_.queue(self->module_.workqueue());
+		return;
+	}
+}
+
+void Session::lose_link()
+{
+	with_link([](Link &link) {
+		link.epoch++;
+		for (Device &device : link.devices)
+			device.lose_link();
+	});
+}
+
+// A path is there again: the server knows nothing of us.
+void Session::resume()
+{
+	// An event can overtake the end of open().
+	open_ended_.wait();
+	if (!open_status().ok())
+		return;
+	// Requests built with an id of the epoch that ended are with the transport, which fails
+	// them: none can reach a device that gets the same id below.
+	synchronize_rcu();
+	Status s = introduce();
+	if (!s.ok()) {
+		log_error(name(), "Cannot resume the session after a reconnect: %d", s.code());
+		return;
+	}
+	with_link([](Link &link) {
+		for (Device &device : link.devices)
+			if (device.state() == DeviceState::MappedDisconnected)
+				device.start_open();
+	});
+}
+
+} // namespace rnbd::client

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+// A session: one transport session, the tags and the devices on it (protocol E.1).
+//
+// Two counts govern it. References (RefCounted) keep the memory. Uses (see sessions.hh) keep it
+// connected: when the last device gives up its use, the transport is closed, although devices that
+// somebody still has open hold the memory longer.
+//
+// Lock order: the session table's lock, then a session's link lock. The link lock is never held
+// across a wait for a peer.
+#pragma once
+
+#include <cxxrt/guarded.hh>
+#include <cxxrt/inflight.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/wait.hh>
+#include <cxxrt/work.hh>
+#include <rnbd/client/device.hh>
+#include <rnbd/client/queues.hh>
+#include <rnbd/wire/messages.hh>
+#include <rtrs/rtrs.h>
+
+namespace rnbd::client {
+
+class Message;
+class Module;
+
+// What the link lock guards.
+struct Link {
+	cxxrt::List<Device, &Device::session_node> devices; // each holds a reference
+	// Counts losses of the link. The server forgets a session with its last path, so device ids
+	// are valid in one epoch only, and in the next one may name another device.
+	u32 epoch = 0;
+};
+
+// Where to connect to.
+struct Destination {
+	const rtrs_addr_pair *paths = nullptr;
+	u32 path_count = 0;
+	u16 port = 0;
+};
+
+class Session : public cxxrt::RefCounted<Session> {
+public:
+	enum class Phase : u8 { Connecting, Ready, Closing, Gone };
+
+	// Not connected yet. ENOMEM. May sleep.
+	static Result<Ref<Session>> create(Module &module, TextView name, u32 poll_queues);
+	explicit Session(Module &module, TextView name, u32 poll_queues);
+	~Session();
+	void destroy();
+
+	const char *name() const { return name_.c_str(); }
+	TextView name_view() const { return name_.view(); }
+	Module &module() const { return module_; }
+	u32 wanted_poll_queues() const { return poll_queues_; }
+
+	// Connects and introduces itself. Once, by the one who created it. What connecting met,
+	// EINVAL for a transport that is too small, EINTR. Sleeps long.
+	Status open(const Destination &destination);
+	// Ends every message, and the transport with all its requests. Once, whether open()
+	// succeeded or not; no device has a queue any more. Sleeps.
+	void close();
+
+	// From a successful open() to close():
+	rtrs_clt *transport() const { return transport_; }
+	const rtrs_clt_attrs &attributes() const { return attributes_; }
+	TagSet &tags() { return tags_; }
+	// What SESS_INFO agreed on. Any context.
+	u8 version() const { return __atomic_load_n(&version_, __ATOMIC_RELAXED); }
+
+	// Lists a device and takes a reference of it. EEXIST if the path is mapped already.
+	Status add(Device &device);
+	void remove(Device &device);
+	bool has_device(TextView path);
+	// f(Link &) under the link lock.
+	template <class F> decltype(auto) with_link(F &&f) { return link_.with(f); }
+
+	// For Message. `epoch` limits the sending to one epoch: ECONNRESET after it. EINTR,
+	// ECONNABORTED when closing, or what submitting met. Sleeps for a permit, killable.
+	Status send(Message &message, const rtrs_clt_request &request, const u32 *epoch);
+	// Any context; `message` has returned its permit when it returns.
+	void sent(Message &message);
+
+	// Guarded by the session table.
+	cxxrt::ListNode table_node;
+	u32 uses = 1;
+
+	// Written under the table's lock, read anywhere.
+	Phase phase() const { return READ_ONCE(phase_); }
+	void set_phase(Phase p) { WRITE_ONCE(phase_, p); }
+	// Why it is Gone without having been Ready.
+	Status open_status() const { return Status::from_code(open_code_); }
+	void set_open_status(const Status &s) { open_code_ = s.code(); }
+
+private:
+	static void on_link_event(void *priv, rtrs_clt_event event);
+	Status connect(const Destination &destination);
+	Status take_permit(u32 &slot);
+	Status introduce();
+	void lose_link();
+	void resume();
+
+	Module &module_;
+	cxxrt::TextBuffer<256> name_;
+	const u32 poll_queues_;
+	rtrs_clt *transport_ = nullptr;
+	rtrs_clt_attrs attributes_{};
+	TagSet tags_;
+	u8 version_ = 0;
+	Phase phase_ = Phase::Connecting;
+	int open_code_ = 0;
+	bool closing_ = false;
+
+	// Those between taking a permit and handing it to the transport.
+	cxxrt::Box<cxxrt::Inflight> senders_;
+	// Messages whose done() has not returned.
+	cxxrt::Box<cxxrt::Inflight> messages_;
+	cxxrt::WaitQueue permits_;
+
+	cxxrt::Guarded<Link, cxxrt::Mutex> link_;
+	cxxrt::Completion open_ended_;
+	cxxrt::RefWork<Session, &Session::resume> resume_;
+};
+
+} // namespace rnbd::client

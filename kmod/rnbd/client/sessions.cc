@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/client/sessions.hh>
+
+#include <cxxrt/log.hh>
+#include <rnbd/client/module.hh>
+
+namespace rnbd::client {
+
+using cxxrt::lock_class;
+using Phase = Session::Phase;
+
+SessionTable::SessionTable(Module &module)
+    : module_(module), sessions_(lock_class<"rnbd_client sessions">()),
+      phase_changed_(lock_class<"rnbd_client phases">())
+{
+}
+
+Session *SessionTable::find(Sessions &list, TextView name)
+{
+	for (Session &session : list)
+		if (session.name_view() == name)
+			return &session;
+	return nullptr;
+}
+
+// Polled devices need a session of their own, made by the first mapper.
+Status SessionTable::check_poll_queues(const Session &session, u32 wanted)
+{
+	if (!wanted && !session.wanted_poll_queues())
+		return {};
+	log_error(session.name(), "Polled devices need a session of their own");
+	return err::einval;
+}
+
+Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
+					 const Destination &destination)
+{
+	for (;;) {
+		Ref<Session> wait_for;
+		Ref<Session> created;
+		SessionUse found;
+		TRY(sessions_.with([&](Sessions &list) -> Status {
+			Session *session = find(list, name);
+			if (!session) {
+				if (!destination.path_count)
+					return err::enxio;
+				created = TRY(Session::create(module_, name, poll_queues));
+				list.push_back(*created);
+				created->get();
+				return {};
+			}
+			if (session->phase() != Phase::Ready) {
+				wait_for = Ref<Session>::share(session);
+				return {};
+			}
+			TRY(check_poll_queues(*session, poll_queues));
+			session->uses++;
+			found = SessionUse(Ref<Session>::share(session));
+			return {};
+		}));
+		if (found)
+			return found;
+		if (created)
+			return open_new(cxxrt::move(created), destination);
+
+		TRY(phase_changed_.wait_killable([&] {
+			const Phase phase = wait_for->phase();
+			return phase == Phase::Ready || phase == Phase::Gone;
+		}));
+		// Whoever waits for a first mapper shares its failure; a session that closed is
+		// tried anew.
+		if (wait_for->phase() == Phase::Gone)
+			TRY(wait_for->open_status());
+	}
+}
+
+Result<SessionUse> SessionTable::open_new(Ref<Session> session, const Destination &destination)
+{
+	Status s = session->open(destination);
+	if (!s.ok()) {
+		close(cxxrt::move(session));
+		return s.error();
+	}
+	sessions_.with([&](Sessions &) { session->set_phase(Phase::Ready); });
+	phase_changed_.wake_all();
+	return SessionUse(cxxrt::move(session));
+}
+
+void SessionTable::release(Ref<Session> session)
+{
+	const bool last = sessions_.with([&](Sessions &) {
+		if (--session->uses)
+			return false;
+		session->set_phase(Phase::Closing);
+		return true;
+	});
+	if (last)
+		close(cxxrt::move(session));
+}
+
+// The name stays taken until the transport has given it up.
+void SessionTable::close(Ref<Session> session)
+{
+	session->close();
+	sessions_.with([&](Sessions &list) {
+		list.remove(*session);
+		session->set_phase(Phase::Gone);
+	});
+	session->put();
+	phase_changed_.wake_all();
+}
+
+bool SessionTable::is_mapped(TextView name, TextView path)
+{
+	return sessions_.with([&](Sessions &list) {
+		Session *session = find(list, name);
+		return session && session->phase() == Phase::Ready && session->has_device(path);
+	});
+}
+
+void SessionUse::reset()
+{
+	if (!session_)
+		return;
+	SessionTable &table = session_->module().sessions();
+	table.release(cxxrt::move(session_));
+}
+
+} // namespace rnbd::client

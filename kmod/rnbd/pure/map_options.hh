@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+// What an administrator writes into map_device (protocol F.3). Pure.
+//
+// Options are separated by spaces and come in any order; the last of equals wins, only path=
+// collects. In-tree, dest_port= must precede path=; here a path is resolved after all was read, so
+// it need not.
+#pragma once
+
+#include <cxxrt/text.hh>
+#include <rnbd/pure/access.hh>
+#include <rnbd/wire/messages.hh>
+#include <rnbd/wire/units.hh>
+
+namespace rnbd {
+
+// More are added to the session later (add_path).
+constexpr usize kMaxMapPaths = 6;
+constexpr usize kMaxSessionName = 254;
+constexpr usize kMaxDevicePath = kDeviceNameSize - 1;
+constexpr u16 kDefaultPort = 1234;
+
+// Texts are views of the parsed input.
+struct MapOptions {
+	TextView session;
+	TextView device_path;
+	TextView paths[kMaxMapPaths]; // "[src@]dst", not looked into
+	usize path_count = 0;
+	u16 port = kDefaultPort;
+	AccessMode access_mode = AccessMode::ReadWrite;
+	u32 poll_queues = 0;
+};
+
+namespace detail {
+constexpr Status parse_map_option(TextView option, int cpus, MapOptions &out)
+{
+	usize equals = option.find('=');
+	if (equals == option.size())
+		return err::einval;
+	TextView key = option.first(equals);
+	TextView value = option.skip(equals + 1);
+	if (value.empty())
+		return err::einval;
+
+	if (key == TextView("sessname")) {
+		if (value.size() > kMaxSessionName)
+			return err::einval;
+		out.session = value;
+		return {};
+	}
+	if (key == TextView("device_path")) {
+		if (value.size() > kMaxDevicePath)
+			return err::einval;
+		out.device_path = value;
+		return {};
+	}
+	if (key == TextView("path")) {
+		if (out.path_count == kMaxMapPaths)
+			return err::enomem;
+		out.paths[out.path_count++] = value;
+		return {};
+	}
+	if (key == TextView("dest_port")) {
+		Result<int> port = cxxrt::parse_int(value, 0, 65535);
+		if (!port.ok())
+			return err::einval;
+		out.port = static_cast<u16>(port.value());
+		return {};
+	}
+	if (key == TextView("access_mode")) {
+		Result<AccessMode> mode = parse_access_mode(value);
+		if (!mode.ok())
+			return mode.error();
+		out.access_mode = mode.value();
+		return {};
+	}
+	if (key == TextView("nr_poll_queues")) {
+		Result<int> queues = cxxrt::parse_int(value, -1, cpus);
+		if (!queues.ok())
+			return err::einval;
+		out.poll_queues = static_cast<u32>(queues.value() < 0 ? cpus : queues.value());
+		return {};
+	}
+	return err::einval;
+}
+} // namespace detail
+
+// `out` is fresh. `cpus` is nr_cpu_ids. EINVAL for an option that is unknown, empty or bad, or a
+// mandatory one that is missing; ENOMEM for a seventh path (the in-tree errno). Spaces may repeat.
+constexpr Status parse_map_options(TextView input, int cpus, MapOptions &out)
+{
+	input = cxxrt::trim_newline(input);
+	while (!input.empty()) {
+		usize end = input.find(' ');
+		TextView option = input.first(end);
+		input = input.skip(end + 1);
+		if (option.empty())
+			continue;
+		Status s = detail::parse_map_option(option, cpus, out);
+		if (!s.ok())
+			return s;
+	}
+	if (out.session.empty() || out.device_path.empty())
+		return err::einval;
+	return {};
+}
+
+enum class UnmapMode : u8 {
+	Normal, // EBUSY if somebody has it open
+	Force,
+};
+
+// What is written into unmap_device. EINVAL.
+constexpr Result<UnmapMode> parse_unmap_mode(TextView t)
+{
+	t = cxxrt::trim_newline(t);
+	if (t == TextView("normal"))
+		return UnmapMode::Normal;
+	if (t == TextView("force"))
+		return UnmapMode::Force;
+	return err::einval;
+}
+
+} // namespace rnbd

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/server/block_device.hh>
+
+#include <cxxrt/err_ptr.hh>
+
+namespace rnbd {
+
+using cxxrt::exchange;
+
+Result<BlockDevice> BlockDevice::open(dev_t number, bool write)
+{
+	fmode_t mode = write ? FMODE_READ | FMODE_WRITE : FMODE_READ;
+	block_device *bdev = TRY(cxxrt::from_err_ptr(blkdev_get_by_dev(number, mode, nullptr)));
+	BlockDevice device(bdev, mode);
+	// Drivers need not look at the mode.
+	if (write && device.read_only())
+		return err::eacces;
+	return device;
+}
+
+BlockDevice::BlockDevice(BlockDevice &&o)
+    : bdev_(exchange(o.bdev_, static_cast<block_device *>(nullptr))), mode_(o.mode_)
+{
+}
+
+BlockDevice &BlockDevice::operator=(BlockDevice &&o)
+{
+	if (this != &o) {
+		close();
+		bdev_ = exchange(o.bdev_, static_cast<block_device *>(nullptr));
+		mode_ = o.mode_;
+	}
+	return *this;
+}
+
+void BlockDevice::close()
+{
+	if (block_device *bdev = exchange(bdev_, static_cast<block_device *>(nullptr)))
+		blkdev_put(bdev, mode_);
+}
+
+DeviceProperties BlockDevice::properties() const
+{
+	const request_queue *queue = bdev_get_queue(bdev_);
+	const u32 block = logical_block_size();
+	DeviceProperties p{};
+	p.capacity = capacity();
+	p.logical_block_size = block;
+	p.physical_block_size = bdev_physical_block_size(bdev_);
+	p.max_hw_sectors = queue_max_hw_sectors(queue);
+	p.max_segments = queue_max_segments(queue);
+	p.max_discard_sectors = usable_range(bdev_max_discard_sectors(bdev_), block);
+	if (p.max_discard_sectors) {
+		p.discard_granularity = bdev_discard_granularity(bdev_);
+		p.discard_alignment = bdev_discard_alignment(bdev_);
+	}
+	p.max_write_zeroes_sectors = usable_range(bdev_write_zeroes_sectors(bdev_), block);
+	p.max_secure_erase_sectors = usable_range(bdev_max_secure_erase_sectors(bdev_), block);
+	p.writeback = bdev_write_cache(bdev_);
+	p.fua = bdev_fua(bdev_);
+	return p;
+}
+
+} // namespace rnbd

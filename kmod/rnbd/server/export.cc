@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/server/export.hh>
+
+#include <rnbd/server/session.hh>
+
+namespace rnbd {
+
+Result<cxxrt::Box<Export>> Export::create(kobject *parent, block_device *bdev, const char *name)
+{
+	Export *e = new (GFP_KERNEL) Export(bdev);
+	if (!e)
+		return err::enomem;
+	cxxrt::Box<Export> box = cxxrt::Box<Export>::adopt(e);
+	e->name_.print("%s", name);
+	// sysfs turns slashes of a name into exclamation marks.
+	e->dir_ = TRY(cxxrt::SysfsDir::create_empty(parent, name, e));
+	// The whole disk, also for a partition.
+	TRY(Status::from_code(
+	    sysfs_create_link(e->dir_.kobj(), &disk_to_dev(bdev->bd_disk)->kobj, "block_dev")));
+	e->sessions_ = TRY(cxxrt::SysfsDir::create_empty(e->dir_.kobj(), "sessions", e));
+	return box;
+}
+
+Mapping *Export::find(const Session &session)
+{
+	for (Mapping &m : mappings_)
+		if (TextView::of(m.session().name()) == TextView::of(session.name()))
+			return &m;
+	return nullptr;
+}
+
+Status Export::add(Mapping &mapping)
+{
+	TRY(write_opens_.open(mapping.access_mode()));
+	mapping.export_ = this;
+	mappings_.push_back(mapping);
+	return {};
+}
+
+void Export::remove(Mapping &mapping)
+{
+	mappings_.remove(mapping);
+	mapping.export_ = nullptr;
+	write_opens_.close(mapping.access_mode());
+}
+
+Exports::Exports() : exports_(cxxrt::lock_class<"rnbd-server exports">()) {}
+
+Result<Export *> Exports::find_or_create(ExportList &list, block_device *bdev)
+{
+	char name[BDEVNAME_SIZE];
+	snprintf(name, sizeof(name), "%pg", bdev);
+	for (Export &e : list) {
+		if (e.is(bdev))
+			return &e;
+		// A disk that was removed, but is still open here, and its successor.
+		if (e.has_name(TextView::of(name)))
+			return err::ebusy;
+	}
+	cxxrt::Box<Export> e = TRY(Export::create(parent_, bdev, name));
+	list.push_back(*e);
+	return e.release();
+}
+
+void Exports::remove_if_unused(Export &e)
+{
+	if (!e.unused())
+		return;
+	e.node_.unlink();
+	delete &e;
+}
+
+Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh)
+{
+	using Attached = Result<cxxrt::Ref<Mapping>>;
+	return exports_.with([&](ExportList &list) -> Attached {
+		Export *e = TRY(find_or_create(list, fresh.device()));
+		if (Mapping *have = e->find(fresh.session())) {
+			if (!fresh.session().knows(*have))
+				return err::ebusy;
+			// Two disks of the client would share one id, and to unmap one
+			// would take the device from the other.
+			if (!(have->name() == fresh.name()))
+				return err::eexist;
+			TRY(check_reopen(have->access_mode(), fresh.access_mode()));
+			return cxxrt::Ref<Mapping>::share(have);
+		}
+		Status s = e->add(fresh);
+		if (!s.ok()) {
+			remove_if_unused(*e);
+			return s.error();
+		}
+		return cxxrt::Ref<Mapping>::share(&fresh);
+	});
+}
+
+void Exports::detach(Mapping &mapping)
+{
+	exports_.with([&](ExportList &) {
+		Export *e = mapping.export_;
+		if (!e)
+			return;
+		e->remove(mapping);
+		remove_if_unused(*e);
+	});
+}
+
+} // namespace rnbd

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is exported: one Export for each block device that any session has open. It exists for the
+// rules between sessions and for the directory in sysfs.
+//
+// The key is the device, not the name that a client gave it: links and spellings of one device
+// share one export. An export lives while mappings are attached to it.
+#pragma once
+
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/sysfs.hh>
+#include <rnbd/pure/access.hh>
+#include <rnbd/server/mapping.hh>
+
+namespace rnbd {
+
+// Under the lock of Exports, but for sessions_folder().
+class Export {
+public:
+	// Makes the directory below `parent`. ENOMEM, ENOENT if the disk is being removed.
+	static Result<cxxrt::Box<Export>> create(kobject *parent, block_device *bdev,
+						 const char *name);
+	~Export() = default;
+
+	bool is(const block_device *bdev) const { return bdev_ == bdev; }
+	bool has_name(TextView name) const { return name_.view() == name; }
+
+	// The mapping of a session of that name, or null.
+	Mapping *find(const Session &session);
+	// EPERM if the access mode is not allowed beside the others'.
+	Status add(Mapping &mapping);
+	void remove(Mapping &mapping);
+	bool unused() const { return mappings_.empty(); }
+
+	// Parent of the mappings' directories, while they are attached.
+	kobject *sessions_folder() const { return sessions_.kobj(); }
+
+	cxxrt::ListNode node_;
+
+private:
+	explicit Export(block_device *bdev) : bdev_(bdev) {}
+
+	// Some mapping has it open.
+	block_device *const bdev_;
+	cxxrt::TextBuffer<BDEVNAME_SIZE> name_;
+	WriteOpens write_opens_;
+	cxxrt::List<Mapping, &Mapping::in_export_> mappings_;
+	cxxrt::SysfsDir dir_;
+	cxxrt::SysfsDir sessions_;
+};
+
+class Exports {
+public:
+	Exports();
+
+	// Directory of all exports; before the first attach().
+	void set_parent(kobject *parent) { parent_ = parent; }
+
+	// Admits `fresh` to its device, or finds the mapping that its session has by the same name
+	// already: the mapping to use. EEXIST if the session has the device by another name, EPERM
+	// if the access mode is not allowed, EBUSY while an earlier mapping of that session, or an
+	// export of the same name, still ends. May sleep.
+	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh);
+	// No effect if it was not attached. The mapping's directory is gone. May sleep.
+	void detach(Mapping &mapping);
+
+private:
+	using ExportList = cxxrt::List<Export, &Export::node_>;
+
+	Result<Export *> find_or_create(ExportList &list, block_device *bdev);
+	static void remove_if_unused(Export &e);
+
+	kobject *parent_ = nullptr;
+	// Held while directories are made and removed, so that a name is free again when a new
+	// export needs it. No method of a file below takes it but force_close, whose file is gone
+	// by then.
+	cxxrt::Guarded<ExportList, cxxrt::Mutex> exports_;
+};
+
+} // namespace rnbd

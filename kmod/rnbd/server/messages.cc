@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// SESS_INFO, OPEN and CLOSE (protocol D.1, D.2, E.2).
+#include <cxxrt/log.hh>
+#include <rnbd/server/device_search.hh>
+#include <rnbd/server/module.hh>
+#include <rnbd/server/request.hh>
+#include <rnbd/server/session.hh>
+
+namespace rnbd {
+
+namespace {
+
+// Whole structures that were zeroed, never what the chunk held before. The parsers have checked
+// that there is room.
+template <class T> u32 put_answer(const rtrs_srv_request &r, const T &answer)
+{
+	__builtin_memcpy(r.data, &answer, sizeof(answer));
+	return sizeof(answer);
+}
+
+} // namespace
+
+void Session::run_message(const rtrs_srv_request &request)
+{
+	Result<u32> produced = handle_message(request);
+	rtrs_srv_respond(request.op, produced.code(), produced.ok() ? produced.value() : 0);
+}
+
+Result<u32> Session::handle_message(const rtrs_srv_request &request)
+{
+	switch (TRY(parse_message_type(message_of(request)))) {
+	case MessageType::SessionInfo:
+		return handle_session_info(request);
+	case MessageType::Open:
+		return handle_open(request);
+	case MessageType::Close:
+		return handle_close(request);
+	default:
+		return err::einval;
+	}
+}
+
+Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
+{
+	const u8 version = TRY(parse_session_info(message_of(request), transfer_of(request)));
+	WRITE_ONCE(version_, version);
+	return put_answer(request, make_session_info_response(version));
+}
+
+Result<u32> Session::handle_open(const rtrs_srv_request &request)
+{
+	const OpenRequest want = TRY(parse_open(message_of(request), transfer_of(request)));
+	Result<DeviceProperties> properties = open(want);
+	if (!properties.ok()) {
+		log_warning_limited(Subject(*this, want.name).c_str(),
+				    "Opening device failed, access mode %s: error %d",
+				    to_text(want.access_mode), properties.code());
+		return properties.error();
+	}
+	return put_answer(request, TRY(make_open_response(properties.value())));
+}
+
+Result<DeviceProperties> Session::open(const OpenRequest &want)
+{
+	const dev_t number =
+	    TRY(find_device(module_.search_path(), TextView::of(name()), want.name));
+	BlockDevice device = TRY(BlockDevice::open(number, may_write(want.access_mode)));
+	DeviceProperties properties = device.properties();
+	// Whether it can be told at all, before anything else knows of the device.
+	TRY(make_open_response(properties));
+
+	cxxrt::Ref<Mapping> fresh =
+	    TRY(Mapping::create(*this, module_.exports(), cxxrt::move(device), want));
+	// Not attached if it fails: the reference is all there is to give back. A session that asks
+	// again, as clients do when they reconnect, gets the id that it has and the properties of
+	// now; `fresh` was only needed to find that out.
+	cxxrt::Ref<Mapping> mapping = TRY(module_.exports().attach(*fresh));
+	if (mapping.get() == fresh.get())
+		TRY(publish(*mapping));
+	properties.device = mapping->id();
+	return properties;
+}
+
+// Nothing else can take the mapping out of the table meanwhile: CLOSE and the end of the session
+// come after this on the queue, force_close needs the file that appears last.
+Status Session::publish(Mapping &mapping)
+{
+	mapping.get();
+	Result<u32> id = ids_.insert(&mapping, kMaxMappings - 1);
+	if (!id.ok()) {
+		mapping.put();
+		mapping.end();
+		return id.error();
+	}
+	mapping.set_id({id.value()});
+	Status files = mapping.add_files();
+	if (!files.ok()) {
+		take(id.value())->end();
+		return files;
+	}
+	mapping.announce();
+	return {};
+}
+
+Result<u32> Session::handle_close(const rtrs_srv_request &request)
+{
+	const DeviceId id = TRY(parse_close(message_of(request), transfer_of(request)));
+	// An id that is unknown, or was force-closed, is as closed as the client wants it.
+	if (cxxrt::Ref<Mapping> mapping = take(id.value))
+		mapping->end();
+	return 0u;
+}
+
+} // namespace rnbd

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+// The one object of rnbd-server.
+#pragma once
+
+#include <cxxrt/class_device.hh>
+#include <cxxrt/memory.hh>
+#include <rnbd/server/export.hh>
+#include <rtrs/rtrs.h>
+
+namespace rnbd {
+
+class Module {
+public:
+	// Nobody is served before open(). `search_path` outlives the module. ENOMEM. May sleep.
+	static Result<cxxrt::Box<Module>> create(const char *search_path);
+	// Ends all sessions and with them everything that is exported. May sleep.
+	~Module();
+
+	// Starts to listen. EADDRINUSE, ... May sleep.
+	Status open(u16 port);
+
+	// ENOTCONN until open() has returned: limits of the transport are unknown before.
+	Result<u32> max_io_bytes() const;
+
+	const char *search_path() const { return search_path_; }
+	Exports &exports() { return exports_; }
+
+private:
+	template <class T, class... Args>
+	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
+	explicit Module(const char *search_path) : search_path_(search_path) {}
+
+	const char *search_path_;
+	// Sessions are up from some time within open() on, in other threads.
+	rtrs_srv *server_ = nullptr;
+
+	// /sys/class/rnbd-server/ctl/devices; destroyed in the opposite order.
+	cxxrt::DeviceClass device_class_;
+	cxxrt::ClassDevice ctl_;
+	cxxrt::SysfsDir devices_;
+	Exports exports_;
+};
+
+} // namespace rnbd

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+// The transport's request as the parsers take it.
+#pragma once
+
+#include <rnbd/wire/units.hh>
+#include <rtrs/rtrs.h>
+
+namespace rnbd {
+
+// The message is a private copy: it can be read more than once.
+inline ByteView message_of(const rtrs_srv_request &r)
+{
+	return ByteView(r.msg, r.msg_len);
+}
+
+inline Transfer transfer_of(const rtrs_srv_request &r)
+{
+	if (r.dir == RTRS_READ)
+		return {Transfer::Direction::Read, r.answer_max};
+	return {Transfer::Direction::Write, r.data_len};
+}
+
+} // namespace rnbd

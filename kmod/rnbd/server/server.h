@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Between the C stub of rnbd-server and its C++. */
+#ifndef RNBD_SERVER_H
+#define RNBD_SERVER_H
+
+#include <linux/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Storage of the search path, terminator included: protocol F.5. */
+#define RNBD_SERVER_PATH_SIZE 4096
+
+/* Length of what `text` sets dev_search_path to, always its beginning; or -EINVAL. */
+int rnbd_server_check_search_path(const char *text);
+
+/* `search_path` is terminated and outlives the module's run. 0 or a negative errno. May sleep. */
+int rnbd_server_start(u16 port, const char *search_path);
+void rnbd_server_stop(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

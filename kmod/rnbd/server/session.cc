@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/server/session.hh>
+
+#include <cxxrt/list.hh>
+#include <cxxrt/log.hh>
+#include <cxxrt/rcu.hh>
+#include <rnbd/server/io.hh>
+#include <rnbd/server/module.hh>
+#include <rnbd/server/request.hh>
+
+namespace rnbd {
+
+// A message on its way through the session's queue. Lives in the slot's area, which is its own
+// until the answer; nothing of it is touched afterwards.
+class MessageJob {
+public:
+	MessageJob(Session &session, const rtrs_srv_request &request)
+	    : session_(session), request_(request), work_(this)
+	{
+	}
+
+	void queue() { work_.queue(session_.queue_); }
+
+private:
+	void run() { session_.run_message(request_); }
+
+	Session &session_;
+	const rtrs_srv_request request_;
+	cxxrt::Work<MessageJob, &MessageJob::run> work_;
+};
+
+Subject::Subject(const Session &session, const DeviceName &device)
+{
+	text_.print("%s@%s", device.c_str(), session.name());
+}
+
+Session::Session(Module &module, const char *name, u32 max_io_bytes, cxxrt::Workqueue queue)
+    : module_(module), max_io_bytes_(max_io_bytes), queue_(cxxrt::move(queue))
+{
+	name_.print("%s", name);
+}
+
+Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
+{
+	const u32 max_io_bytes = TRY(module.max_io_bytes());
+	const char *name = rtrs_srv_sess_name(transport);
+	cxxrt::Workqueue queue = TRY(cxxrt::Workqueue::create_ordered(name, 0));
+	Session *session = new (GFP_KERNEL) Session(module, name, max_io_bytes, cxxrt::move(queue));
+	if (!session)
+		return err::enomem;
+	return session;
+}
+
+void Session::down()
+{
+	// All messages were answered, but the last may still run behind its answer.
+	queue_.reset();
+	// The gates close together, which takes as long as one. What force_close took out of the
+	// table, it ends itself; such a mapping holds this object by a reference.
+	cxxrt::List<Mapping, &Mapping::ending_> ending;
+	ids_.for_each([&](u32 id, Mapping *) {
+		if (Mapping *m = take(id).release()) {
+			m->shut();
+			ending.push_back(*m);
+		}
+	});
+	while (Mapping *m = ending.pop_front()) {
+		m->end();
+		m->put();
+	}
+	// raw: tools look for this line as it is (protocol F.8)
+	printk_ratelimited(KERN_INFO KBUILD_MODNAME ": RTRS Session %s disconnected\n", name());
+	put();
+}
+
+usize Session::area_size()
+{
+	return cxxrt::max_of(sizeof(MessageJob), io_area_size());
+}
+
+void Session::handle(const rtrs_srv_request &request)
+{
+	Result<MessageType> type = parse_message_type(message_of(request));
+	if (!type.ok()) {
+		log_warning_limited(name(), "Unknown message of %u bytes", request.msg_len);
+		rtrs_srv_respond(request.op, type.code(), 0);
+		return;
+	}
+	if (type.value() == MessageType::Io) {
+		start_io(*this, request);
+		return;
+	}
+	(new (request.area) MessageJob(*this, request))->queue();
+}
+
+Mapping *Session::enter(DeviceId id)
+{
+	// The end of a mapping waits for an RCU grace period when it closes the gate, so the
+	// mapping's memory is there while we try.
+	cxxrt::RcuReader reader;
+	Mapping *m = ids_.find(id.value);
+	return m && m->enter() ? m : nullptr;
+}
+
+cxxrt::Ref<Mapping> Session::take(u32 id)
+{
+	Mapping *m = ids_.remove(id);
+	return m ? cxxrt::Ref<Mapping>::adopt(m) : cxxrt::Ref<Mapping>();
+}
+
+cxxrt::Ref<Mapping> Session::retire(Mapping &mapping)
+{
+	if (!ids_.retire(mapping.id().value, &mapping))
+		return {};
+	return cxxrt::Ref<Mapping>::adopt(&mapping);
+}
+
+} // namespace rnbd

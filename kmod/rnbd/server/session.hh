@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+// A client's session: what it has agreed on and what it has open (protocol D.2, E.2).
+//
+// Messages run on the session's own queue, one after the other: OPEN and CLOSE of one session need
+// no lock against each other, and a device that opens slowly delays nothing else. I/O runs at once.
+#pragma once
+
+#include <cxxrt/id.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/ref.hh>
+#include <cxxrt/work.hh>
+#include <rnbd/server/mapping.hh>
+#include <rnbd/wire/messages.hh>
+#include <rtrs/rtrs.h>
+
+namespace rnbd {
+
+class Module;
+
+// Storage of a session's name, terminator included.
+constexpr usize kSessionNameSize = 256;
+
+// What log lines about one device of one session begin with.
+class Subject {
+public:
+	Subject(const Session &session, const DeviceName &device);
+	const char *c_str() const { return text_.c_str(); }
+
+private:
+	cxxrt::TextBuffer<kDeviceNameSize + kSessionNameSize> text_;
+};
+
+class Session : public cxxrt::RefCounted<Session> {
+public:
+	// For a session of the transport that comes up; the caller owns a reference and gives it
+	// back by down(). ENOTCONN if the module is not ready, ENOMEM. May sleep.
+	static Result<Session *> create(Module &module, rtrs_srv_sess *transport);
+	// The transport's session is gone and all its requests were answered. Closes all devices.
+	// Sleeps.
+	void down();
+
+	// A request of the client: answers it, now or later. In the transport's context.
+	void handle(const rtrs_srv_request &request);
+	// What handle() needs in each slot.
+	static usize area_size();
+
+	const char *name() const { return name_.c_str(); }
+	u32 max_io_bytes() const { return max_io_bytes_; }
+	u8 version() const { return READ_ONCE(version_); }
+
+	// The mapping of that id, entered; null if there is none. Any context.
+	Mapping *enter(DeviceId id);
+	// Whether the client can reach it by its id.
+	bool knows(const Mapping &mapping) { return ids_.find(mapping.id().value) == &mapping; }
+	// Takes a mapping out of the table, but keeps its id in use: the caller has to end it.
+	// Empty if somebody else took it. May sleep.
+	cxxrt::Ref<Mapping> retire(Mapping &mapping);
+
+private:
+	friend class MessageJob;
+
+	enum : u32 { kMaxMappings = 16384 }; // as many as one client machine numbers
+
+	Session(Module &module, const char *name, u32 max_io_bytes, cxxrt::Workqueue queue);
+
+	// messages.cc; on the session's queue.
+	void run_message(const rtrs_srv_request &request);
+	// How many bytes of answer were put into the chunk; the same for the others.
+	Result<u32> handle_message(const rtrs_srv_request &request);
+	Result<u32> handle_session_info(const rtrs_srv_request &request);
+	Result<u32> handle_open(const rtrs_srv_request &request);
+	Result<u32> handle_close(const rtrs_srv_request &request);
+	Result<DeviceProperties> open(const OpenRequest &request);
+	Status publish(Mapping &mapping);
+
+	// Empty if there is none (any more). May sleep.
+	cxxrt::Ref<Mapping> take(u32 id);
+
+	Module &module_;
+	cxxrt::TextBuffer<kSessionNameSize> name_;
+	const u32 max_io_bytes_;
+	u8 version_ = 0; // until SESS_INFO
+	// Owns one reference of each mapping.
+	cxxrt::IdMap<Mapping> ids_;
+	// Destroyed first: its work uses the rest.
+	cxxrt::Workqueue queue_;
+};
+
+} // namespace rnbd

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0
+# The entry points; `make help` lists them. The modules are built by the kernel's own Kbuild, from the
+# file Kbuild on, in a folder of symbolic links per kernel: several kernels never mix their objects.
+
+headers := $(shell ls -d /usr/src/linux-headers-*-amd64 2>/dev/null | sort -rV | head -n 1)
+# The kernel to build for: the running one, else the newest headers that are installed.
+KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/modules/$(shell uname -r)/build)
+release := $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
+	'$(KDIR)/include/generated/utsrelease.h' 2>/dev/null)
+# Where the modules are left.
+BUILD ?= build/$(or $(release),unknown)
+
+# What the modules are built from.
+MODULE_TREES := $(wildcard kmod cxxrt tests/cxxrt tests/kunit)
+# Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
+no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
+btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
+kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' $(btf)
+# Virtual machines run the newest kernel that has headers here, unless KDIR was given.
+lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
+
+.PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
+
+modules: mirror
+	+$(kbuild) modules
+
+mirror:
+	@sh cxxrt/build/check-kernel.sh '$(KDIR)'
+	@sh cxxrt/build/mirror.sh '$(abspath $(KDIR))' '$(BUILD)' Kbuild $(MODULE_TREES)
+
+# Parts of the build: the header overlay with its comparison of layouts, and single objects.
+overlay: mirror
+	+$(kbuild) CXXRT_ONLY_OVERLAY=1 modules
+
+objects: mirror
+	+$(kbuild) $(OBJECTS)
+
+# Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules.
+# Modules that are tests stay out. Kbuild signs only with a key, and runs depmod only with System.map,
+# neither of which installed headers have.
+install: modules
+	grep -v /tests/ '$(BUILD)/modules.order' > '$(BUILD)/install.order'
+	+$(kbuild) MODORDER='$(abspath $(BUILD))/install.order' INSTALL_MOD_DIR=updates \
+		$(if $(wildcard $(KDIR)/certs/signing_key.*),,CONFIG_MODULE_SIG_ALL=) modules_install
+	PATH="$$PATH:/sbin:/usr/sbin" depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) '$(release)'
+
+clean:
+	rm -rf build
+
+check:
+	tools/check/run
+
+unit:
+	$(MAKE) -C tests/unit run
+
+cxxrt:
+	tests/cxxrt/reject/run KDIR='$(KDIR)'
+
+fuzz:
+	$(MAKE) -C tests/fuzz run
+
+vm:
+	$(lab) $(MAKE) modules
+	$(lab) tests/vm/run
+
+demo:
+	$(lab) tests/vm/demo
+
+test:
+	+tests/all
+
+help:
+	@sed -n 's/^#? \{0,1\}//p' Makefile
+
+#? make             build the modules for the running kernel
+#? make install     install them into updates/ and run depmod
+#? make check       static checks: format, lint, layering, forbidden constructs
+#? make unit        tests of the pure code in userspace
+#? make cxxrt       tests of the build: what it must refuse, and headers one by one
+#? make vm          tests in virtual machines
+#? make test        all of these; installs the Debian packages that they need
+#? make demo        two virtual machines, one uses the other's disk; installs packages too
+#? make fuzz        fuzzers of the parsers
+#? make objects OBJECTS=kmod/rtrs/client/main.o     build single objects
+#? make clean       remove everything that was built
+#?
+#? KDIR=DIR         headers or build folder of another kernel to build for
+#? BUILD=DIR        where to build; default build/<release of that kernel>
+#? ARCH=um SUBARCH=x86_64 with the KDIR of a user-mode kernel

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+// RNBD messages of both sides. Input: direction (1), size of the transfer (4), version (1), device
+// limits, message.
+#include "fuzz.hh"
+
+#include <rnbd/pure/device_path.hh>
+#include <rnbd/wire/open_response.hh>
+#include <rnbd/wire/operations.hh>
+
+using namespace rnbd;
+
+namespace {
+
+void open_message(ByteView message, Transfer transfer)
+{
+	auto open = parse_open(message, transfer);
+	if (!open.ok())
+		return;
+	MUST(transfer.is_read() && transfer.size >= sizeof(OpenResponse));
+	TextView name = open->name.view();
+	MUST(std::strlen(open->name.c_str()) == name.size());
+	MUST(!name.empty() && name.size() <= 254);
+	std::vector<char> memory(kPathSize);
+	cxxrt::TextWriter out(memory.data(), memory.size());
+	if (write_device_path(out, "/dev/%SESSNAME%/x", "session", name).ok()) {
+		std::string path = memory.data();
+		MUST(path.rfind("/dev/session/x/", 0) == 0);
+		MUST(path.find("//") == std::string::npos);
+		MUST((path + "/").find("/../") == std::string::npos);
+	}
+	const Open again = make_open(open->access_mode, open->name);
+	MUST(parse_open(ByteView(&again, sizeof(again)), transfer).ok());
+}
+
+void io_message(ByteView message, Transfer transfer, std::uint8_t version,
+		const DeviceLimits &device)
+{
+	auto io = parse_io(message, version);
+	if (!io.ok())
+		return;
+	auto checked = check_io(io.value(), transfer, device);
+	if (!checked.ok())
+		return;
+	MUST(transfer.direction == direction_of(checked->operation));
+	MUST(!device.read_only || !changes_device(checked->operation));
+	MUST((checked->flags & ~flags_of(checked->operation)) == 0);
+	std::uint64_t sectors = checked->bytes / 512;
+	MUST(sectors <= device.capacity.value &&
+	     checked->sector.value <= device.capacity.value - sectors);
+	if (checked->bytes)
+		MUST(checked->bytes % device.logical_block_size == 0);
+	if (carries_data(checked->operation))
+		MUST(checked->bytes == transfer.size && checked->bytes <= device.max_io_bytes);
+	else
+		MUST(transfer.size == 0);
+}
+
+void answer(ByteView message)
+{
+	auto p = parse_open_response(message, ClientLimits{4096, true});
+	if (!p.ok())
+		return;
+	MUST(open_response_id(message).value() == p->device);
+	MUST(is_power_of_two(p->logical_block_size) && p->logical_block_size <= 4096);
+	MUST(is_power_of_two(p->physical_block_size) &&
+	     p->physical_block_size >= p->logical_block_size);
+	MUST(p->capacity.value <= kMaxCapacitySectors);
+	MUST(p->max_discard_sectors <= kMaxRangeSectors);
+	MUST(!p->max_discard_sectors || p->discard_granularity >= p->logical_block_size);
+	// What was believed survives being told on.
+	auto wire = make_open_response(p.value());
+	MUST(wire.ok());
+	auto again = parse_open_response(ByteView(&wire.value(), sizeof(OpenResponse)),
+					 ClientLimits{4096, true});
+	MUST(again.ok());
+	MUST(again->capacity == p->capacity && again->writeback == p->writeback &&
+	     again->fua == p->fua && again->max_discard_sectors == p->max_discard_sectors &&
+	     again->discard_granularity == p->discard_granularity &&
+	     (again->max_secure_erase_sectors != 0) == (p->max_secure_erase_sectors != 0));
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
+{
+	Input input(data, size);
+	const std::uint8_t bits = input.take<std::uint8_t>();
+	const Transfer transfer{bits & 1 ? Transfer::Direction::Write : Transfer::Direction::Read,
+				input.take<std::uint32_t>()};
+	const std::uint8_t version = input.take<std::uint8_t>();
+	const DeviceLimits device{
+	    .capacity = {input.take<std::uint64_t>() & 0x3fffffffffffff},
+	    .logical_block_size = 512u << (bits >> 5),
+	    .read_only = (bits & 2) != 0,
+	    .max_io_bytes = 126976,
+	    .max_discard_sectors = bits & 4 ? kMaxRangeSectors : 0,
+	    .max_secure_erase_sectors = bits & 8 ? kMaxRangeSectors : 0,
+	    .max_write_zeroes_sectors = bits & 16 ? kMaxRangeSectors : 0,
+	};
+	const auto bytes = input.rest();
+
+	auto type = parse_message_type(view(bytes));
+	auto info = parse_session_info(view(bytes), transfer);
+	MUST(!info.ok() || (type.ok() && type.value() == MessageType::SessionInfo &&
+			    info.value() <= kProtocolMajor));
+	auto info_answer = parse_session_info_response(view(bytes));
+	MUST(!info_answer.ok() || info_answer.value() <= kProtocolMajor);
+	auto id = parse_close(view(bytes), transfer);
+	MUST(!id.ok() || (!transfer.is_read() && transfer.size == 0));
+	open_message(view(bytes), transfer);
+	io_message(view(bytes), transfer, version, device);
+	answer(view(bytes));
+	return 0;
+}

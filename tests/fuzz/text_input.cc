@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+// What administrators write: map_device, addresses, policies, numbers. Input: the text.
+#include "fuzz.hh"
+
+#include <cxxrt/text.hh>
+#include <rnbd/pure/device_path.hh>
+#include <rnbd/pure/map_options.hh>
+#include <rnbd/pure/names.hh>
+#include <rtrs/pure/address.hh>
+#include <rtrs/pure/policy.hh>
+#include <rtrs/pure/sysfs_text.hh>
+#include <rtrs/wire/session_name.hh>
+
+#include <memory>
+
+using cxxrt::TextView;
+
+namespace {
+
+void options(TextView text)
+{
+	constexpr int kCpus = 8;
+	auto o = std::make_unique<rnbd::MapOptions>();
+	if (!rnbd::parse_map_options(text, kCpus, *o).ok())
+		return;
+	MUST(!o->session.empty() && o->session.size() <= 254);
+	MUST(!o->device_path.empty() && o->device_path.size() <= 254);
+	MUST(o->path_count <= rnbd::kMaxMapPaths && o->poll_queues <= kCpus);
+	for (std::size_t i = 0; i < o->path_count; i++)
+		MUST(!o->paths[i].empty() && o->paths[i].find(' ') == o->paths[i].size());
+	std::vector<char> name(rnbd::kLinkNameSize);
+	cxxrt::TextWriter out(name.data(), name.size());
+	MUST(rnbd::write_link_name(out, o->device_path, o->session).ok());
+	MUST(out.text().find('/') == out.size());
+}
+
+void address(const rtrs::AddressText &a)
+{
+	MUST(a.literal.size() >= 2);
+	MUST(a.literal.size() + 4 <= rtrs::kMaxAddressText + 1);
+}
+
+void path(TextView text)
+{
+	auto p = rtrs::parse_path(text);
+	if (!p.ok()) {
+		MUST(p.error() == rtrs::err::einval || p.error() == rtrs::err::eprotonosupport);
+		return;
+	}
+	address(p->destination);
+	if (p->has_source)
+		address(p->source);
+	MUST(text.size() <= rtrs::kMaxPathText + 2);
+}
+
+void numbers(TextView text)
+{
+	if (auto n = cxxrt::parse_int(text, -1, 9999); n.ok())
+		MUST(n.value() >= -1 && n.value() <= 9999);
+	if (auto n = cxxrt::parse_u64(text); n.ok()) {
+		std::vector<char> memory(32);
+		cxxrt::TextWriter out(memory.data(), memory.size());
+		out.put_unsigned(n.value());
+		auto again = cxxrt::parse_u64(out.text());
+		MUST(again.ok() && again.value() == n.value());
+	}
+	(void)cxxrt::parse_one(text).ok();
+	(void)rtrs::parse_reset(text).ok();
+	(void)rtrs::parse_reconnect_attempts(text).ok();
+	(void)rnbd::parse_unmap_mode(text).ok();
+	if (auto p = rtrs::parse_policy(text); p.ok())
+		MUST(static_cast<unsigned>(p.value()) < rtrs::kPolicies);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
+{
+	const std::string s = Input(data, size).text();
+	const TextView text(s.data(), s.size());
+	options(text);
+	path(text);
+	numbers(text);
+
+	std::size_t comma = text.find(',');
+	std::vector<char> memory(rnbd::kPathSize);
+	cxxrt::TextWriter out(memory.data(), memory.size());
+	if (rnbd::write_device_path(out, text.first(comma), "session", text.skip(comma + 1)).ok())
+		MUST(std::string(memory.data()).find("//") == std::string::npos);
+	if (auto p = rnbd::parse_search_path(text); p.ok())
+		MUST(!p->empty() && p->size() < rnbd::kPathSize);
+	if (auto n = rtrs::SessionName::from(text); n.ok())
+		MUST(n->view() == text);
+	return 0;
+}

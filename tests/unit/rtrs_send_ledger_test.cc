@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+// Accounting of send queues.
+#include <rtrs/pure/send_ledger.hh>
+
+#include <deque>
+#include <random>
+
+using namespace rtrs;
+
+namespace {
+
+// What the hardware would do: chains in order, one completion for each signaled one.
+class Queue {
+public:
+	explicit Queue(u32 capacity) : capacity_(capacity) {}
+
+	void post(u32 wrs, bool signaled)
+	{
+		chains_.push_back({wrs, signaled});
+		used_ += wrs;
+		EXPECT_LE(used_, capacity_) << "send queue overflow";
+	}
+	// Executes up to and including the next signaled chain; false if there is none.
+	bool complete()
+	{
+		std::size_t n = 0;
+		while (n < chains_.size() && !chains_[n].signaled)
+			n++;
+		if (n == chains_.size())
+			return false;
+		for (std::size_t i = 0; i <= n; i++) {
+			used_ -= chains_.front().wrs;
+			chains_.pop_front();
+		}
+		return true;
+	}
+	bool has_signaled() const
+	{
+		for (const Chain &c : chains_)
+			if (c.signaled)
+				return true;
+		return false;
+	}
+	u32 used() const { return used_; }
+
+private:
+	struct Chain {
+		u32 wrs;
+		bool signaled;
+	};
+	std::deque<Chain> chains_;
+	u32 capacity_;
+	u32 used_ = 0;
+};
+
+} // namespace
+
+TEST(SendLedger, SignalsEveryInterval)
+{
+	SendLedger l(1000, 16, 2);
+	int signaled = 0;
+	for (int i = 1; i <= 160; i++) {
+		SendPermit p = l.reserve(1);
+		ASSERT_NE(p, SendPermit::Full);
+		EXPECT_EQ(p == SendPermit::Signaled, i % 16 == 0) << i;
+		signaled += p == SendPermit::Signaled;
+	}
+	EXPECT_EQ(signaled, 10);
+	EXPECT_EQ(l.used(), 160u);
+	EXPECT_EQ(l.retire(), 16u);
+	EXPECT_EQ(l.used(), 144u);
+	EXPECT_EQ(l.free(), 856u);
+}
+
+TEST(SendLedger, FullOnlyWithACompletionUnderWay)
+{
+	SendLedger l(10, 512, 4);
+	EXPECT_EQ(l.reserve(4), SendPermit::Unsignaled); // 6 free
+	EXPECT_EQ(l.reserve(3), SendPermit::Signaled);	 // 3 free: less than a chain
+	EXPECT_EQ(l.reserve(4), SendPermit::Full);
+	EXPECT_EQ(l.used(), 7u);
+	EXPECT_EQ(l.reserve(3), SendPermit::Signaled);
+	EXPECT_EQ(l.reserve(1), SendPermit::Full);
+	EXPECT_EQ(l.retire(), 7u);
+	EXPECT_EQ(l.retire(), 3u);
+	EXPECT_EQ(l.used(), 0u);
+}
+
+TEST(SendLedger, WhatTheCallerMustHaveSignaled)
+{
+	SendLedger l(100, 512, 4);
+	EXPECT_EQ(l.reserve(1), SendPermit::Unsignaled);
+	EXPECT_EQ(l.reserve(2, true), SendPermit::Signaled);
+	EXPECT_EQ(l.retire(), 3u);
+}
+
+TEST(SendLedger, CompletionTooManyRetiresNothing)
+{
+	SendLedger l(100, 512, 4);
+	EXPECT_EQ(l.retire(), 0u);
+	l.reserve(3);
+	EXPECT_EQ(l.retire(), 0u);
+	EXPECT_EQ(l.used(), 3u);
+	l.reserve(1, true);
+	EXPECT_EQ(l.retire(), 4u);
+	EXPECT_EQ(l.retire(), 0u);
+	EXPECT_EQ(l.used(), 0u);
+}
+
+TEST(SendLedger, RefusesNothingAndTooMuch)
+{
+	SendLedger l(8, 4, 4);
+	EXPECT_EQ(l.reserve(0), SendPermit::Full);
+	EXPECT_EQ(l.reserve(9), SendPermit::Full);
+	EXPECT_EQ(l.reserve(0xffffffff), SendPermit::Full);
+	EXPECT_EQ(l.reserve(8), SendPermit::Signaled);
+}
+
+TEST(SendLedger, Cancel)
+{
+	SendLedger l(100, 4, 4);
+	SendPermit p = l.reserve(2);
+	l.cancel(2, p);
+	EXPECT_EQ(l.used(), 0u);
+	// The interval does not count what was never posted.
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(l.reserve(1), SendPermit::Unsignaled);
+	p = l.reserve(3);
+	EXPECT_EQ(p, SendPermit::Signaled);
+	l.cancel(3, p);
+	EXPECT_EQ(l.used(), 3u);
+	EXPECT_EQ(l.retire(), 0u);
+	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
+	EXPECT_EQ(l.retire(), 4u);
+	l.cancel(1, SendPermit::Full);
+	EXPECT_EQ(l.used(), 0u);
+}
+
+TEST(SendLedger, MergesWhenManyAreSignaled)
+{
+	SendLedger l(1000, 512, 4);
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(l.reserve(2, true), SendPermit::Signaled);
+	SendPermit p = l.reserve(4, true);
+	l.cancel(4, p);
+	u32 retired = 0;
+	for (int i = 0; i < 100; i++) {
+		retired += l.retire();
+		EXPECT_LE(retired, 2u * (i + 1)) << "room for what is still queued";
+	}
+	EXPECT_EQ(retired, 200u);
+	EXPECT_EQ(l.used(), 0u);
+}
+
+TEST(SendLedger, Reset)
+{
+	SendLedger l(10, 2, 4);
+	l.reserve(3);
+	l.reserve(3);
+	l.reset();
+	EXPECT_EQ(l.free(), 10u);
+	EXPECT_EQ(l.retire(), 0u);
+	EXPECT_EQ(l.reserve(1), SendPermit::Unsignaled);
+}
+
+// Random traffic against a model of the queue: no overflow, no stall, nothing lost.
+TEST(SendLedger, AgainstAModel)
+{
+	std::mt19937 random(1);
+	for (int round = 0; round < 300; round++) {
+		u32 max_chain = 1 + random() % 4;
+		u32 capacity = max_chain + random() % 200;
+		u32 interval = 1 + random() % 64;
+		SendLedger l(capacity, interval, max_chain);
+		Queue queue(capacity);
+		unsigned must = random() % 4;
+		for (int step = 0; step < 2000; step++) {
+			if (random() % 8 == 0 && queue.complete()) {
+				l.retire();
+			}
+			u32 wrs = 1 + random() % max_chain;
+			SendPermit p = l.reserve(wrs, random() % 16 < must);
+			if (p == SendPermit::Full) {
+				ASSERT_TRUE(queue.has_signaled()) << "stalled";
+				ASSERT_TRUE(queue.complete());
+				l.retire();
+			} else if (random() % 10 == 0) {
+				l.cancel(wrs, p);
+			} else {
+				queue.post(wrs, p == SendPermit::Signaled);
+			}
+			ASSERT_GE(l.used(), queue.used());
+			ASSERT_LE(l.used(), capacity);
+		}
+		while (queue.complete())
+			l.retire();
+		ASSERT_EQ(l.used(), queue.used());
+	}
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+// Busy slots of the server (protocol G.2 "slot", G.3-5).
+#include <rtrs/pure/slot_state.hh>
+
+#include <atomic>
+#include <thread>
+
+using namespace rtrs;
+
+namespace {
+constexpr PathTag kA{0}, kB{1}, kC{127};
+
+void expect(const SlotStep &s, SlotEvent event, PathTag path)
+{
+	EXPECT_EQ(s.event, event);
+	EXPECT_EQ(s.path.value, path.value);
+}
+} // namespace
+
+TEST(Slot, StartsAndFrees)
+{
+	ServerSlot slot;
+	EXPECT_TRUE(slot.word().idle());
+	expect(slot.request(kA), SlotEvent::Start, kA);
+	EXPECT_FALSE(slot.word().idle());
+	expect(slot.finish(kA), SlotEvent::Free, kA);
+	EXPECT_TRUE(slot.word().idle());
+	expect(slot.request(kC), SlotEvent::Start, kC);
+	expect(slot.finish(kC), SlotEvent::Free, kC);
+}
+
+TEST(Slot, SecondRequestOnTheSamePathIsAViolation)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	// The first one is still served.
+	expect(slot.finish(kA), SlotEvent::Free, kA);
+}
+
+// The answer can reach the client, and its next request the server, while the poster of the answer
+// has not come to finish() yet: that request is honest.
+TEST(Slot, TheNextRequestMayOvertakeTheEndOfTheLast)
+{
+	ServerSlot slot;
+	expect(slot.answer(kA), SlotEvent::Ignored, kA);
+	slot.request(kA);
+	expect(slot.answer(kB), SlotEvent::Ignored, kB);
+	expect(slot.answer(kA), SlotEvent::Answering, kA);
+	expect(slot.request(kA), SlotEvent::Park, kA);
+	// But there is only one next request.
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	expect(slot.finish(kA), SlotEvent::Start, kA);
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	expect(slot.finish(kA), SlotEvent::Free, kA);
+	EXPECT_TRUE(slot.word().idle());
+}
+
+TEST(Slot, AWaitingPathKeepsItsPlaceBehindAnAnswer)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	slot.request(kB);
+	slot.answer(kA);
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	expect(slot.finish(kA), SlotEvent::Start, kB);
+	expect(slot.finish(kB), SlotEvent::Free, kB);
+}
+
+TEST(Slot, AnotherPathWaitsForTheFirst)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	expect(slot.request(kB), SlotEvent::Park, kB);
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	expect(slot.request(kB), SlotEvent::Violation, kB);
+	expect(slot.finish(kA), SlotEvent::Start, kB);
+	// Now B owns it.
+	expect(slot.request(kB), SlotEvent::Violation, kB);
+	expect(slot.request(kA), SlotEvent::Park, kA);
+	expect(slot.finish(kB), SlotEvent::Start, kA);
+	expect(slot.finish(kA), SlotEvent::Free, kA);
+}
+
+TEST(Slot, AThirdPathSupersedesTheWaitingOne)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	slot.request(kB);
+	SlotStep s = slot.request(kC);
+	expect(s, SlotEvent::Supersede, kC);
+	EXPECT_EQ(s.other.value, kB.value);
+	// B waits no more.
+	expect(slot.forget(kB), SlotEvent::Ignored, kB);
+	expect(slot.finish(kA), SlotEvent::Start, kC);
+	expect(slot.finish(kC), SlotEvent::Free, kC);
+}
+
+TEST(Slot, AClosedPathIsForgotten)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	slot.request(kB);
+	// What it owns ends as always.
+	expect(slot.forget(kA), SlotEvent::Ignored, kA);
+	expect(slot.forget(kB), SlotEvent::Free, kB);
+	expect(slot.finish(kA), SlotEvent::Free, kA);
+	EXPECT_TRUE(slot.word().idle());
+	expect(slot.forget(kA), SlotEvent::Ignored, kA);
+}
+
+TEST(Slot, OnlyTheOwnerFinishes)
+{
+	ServerSlot slot;
+	expect(slot.finish(kA), SlotEvent::Ignored, kA);
+	slot.request(kA);
+	slot.request(kB);
+	expect(slot.finish(kB), SlotEvent::Ignored, kB);
+	expect(slot.finish(kC), SlotEvent::Ignored, kC);
+	EXPECT_EQ(slot.word(), (SlotWord{.owner = kA.value + 1, .waiter = kB.value + 1}));
+}
+
+// All sequences of eight events of three paths: the invariants that the module relies on.
+TEST(Slot, EverySequence)
+{
+	const PathTag paths[] = {kA, kB, kC};
+	constexpr int kEvents = 9, kLength = 6;
+	int total = 1;
+	for (int i = 0; i < kLength; i++)
+		total *= kEvents;
+	for (int sequence = 0; sequence < total; sequence++) {
+		SlotWord w;
+		int owner = -1, waiter = -1;
+		for (int i = 0, rest = sequence; i < kLength; i++, rest /= kEvents) {
+			int p = rest % kEvents % 3;
+			int event = rest % kEvents / 3;
+			SlotStep s = event == 0	  ? slot_request(w, paths[p])
+				     : event == 1 ? slot_finish(w, paths[p])
+						  : slot_forget(w, paths[p]);
+			w = s.next;
+			if (event == 0) {
+				if (owner < 0) {
+					ASSERT_EQ(s.event, SlotEvent::Start);
+					owner = p;
+				} else if (owner == p || waiter == p) {
+					ASSERT_EQ(s.event, SlotEvent::Violation);
+				} else {
+					ASSERT_EQ(s.event, waiter < 0 ? SlotEvent::Park
+								      : SlotEvent::Supersede);
+					waiter = p;
+				}
+			} else if (event == 1) {
+				if (owner != p) {
+					ASSERT_EQ(s.event, SlotEvent::Ignored);
+				} else {
+					ASSERT_EQ(s.event,
+						  waiter < 0 ? SlotEvent::Free : SlotEvent::Start);
+					owner = waiter;
+					waiter = -1;
+				}
+			} else {
+				ASSERT_EQ(s.event,
+					  waiter == p ? SlotEvent::Free : SlotEvent::Ignored);
+				if (waiter == p)
+					waiter = -1;
+			}
+			ASSERT_EQ(w.owner, owner < 0 ? 0 : paths[owner].value + 1);
+			ASSERT_EQ(w.waiter, waiter < 0 ? 0 : paths[waiter].value + 1);
+			ASSERT_FALSE(w.owner == 0 && w.waiter != 0);
+		}
+	}
+}
+
+// Two paths on two CPUs: never two owners.
+TEST(Slot, OneOwnerAtATime)
+{
+	ServerSlot slot;
+	std::atomic<int> owners = 0, started = 0;
+	auto run = [&](PathTag self, PathTag other) {
+		for (int i = 0; i < 20000; i++) {
+			SlotStep s = slot.request(self);
+			if (s.event != SlotEvent::Start)
+				continue;
+			// Work for self, and for the other as long as it was parked meanwhile.
+			do {
+				started++;
+				EXPECT_EQ(owners.fetch_add(1), 0);
+				owners.fetch_sub(1);
+				s = slot.finish(s.path);
+			} while (s.event == SlotEvent::Start);
+			EXPECT_EQ(s.event, SlotEvent::Free);
+		}
+		(void)other;
+	};
+	std::thread a([&] { run(kA, kB); });
+	std::thread b([&] { run(kB, kA); });
+	a.join();
+	b.join();
+	EXPECT_TRUE(slot.word().idle());
+	EXPECT_GT(started, 0);
+}

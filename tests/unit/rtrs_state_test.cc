@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+// State tables of paths (protocol B.1.1, B.2).
+#include <rtrs/pure/client_path_state.hh>
+#include <rtrs/pure/server_path_state.hh>
+
+#include <set>
+#include <utility>
+
+using namespace rtrs;
+
+TEST(ClientPathState, AllPairs)
+{
+	using S = ClientPathState;
+	const std::set<std::pair<S, S>> legal = {
+	    // {from, to}, row by row of the table
+	    {S::Reconnecting, S::Connecting},
+	    {S::Connecting, S::Connected},
+	    {S::Connecting, S::ConnectingError},
+	    {S::Connected, S::Reconnecting},
+	    {S::ConnectingError, S::Reconnecting},
+	    {S::Closed, S::Reconnecting},
+	    {S::Connecting, S::Closing},
+	    {S::ConnectingError, S::Closing},
+	    {S::Reconnecting, S::Closing},
+	    {S::Connected, S::Closing},
+	    {S::Closing, S::Closed},
+	    {S::Closed, S::Dead},
+	};
+	for (u32 from = 0; from < kClientPathStates; from++) {
+		for (u32 to = 0; to < kClientPathStates; to++) {
+			S f = static_cast<S>(from), t = static_cast<S>(to);
+			EXPECT_EQ(transition_allowed(f, t), legal.count({f, t}) == 1)
+			    << to_text(f) << " to " << to_text(t);
+		}
+	}
+}
+
+TEST(ClientPathState, Errors)
+{
+	using S = ClientPathState;
+	for (u32 i = 0; i < kClientPathStates; i++) {
+		S s = static_cast<S>(i);
+		S next = after_error(s);
+		if (s == S::Connected)
+			EXPECT_EQ(next, S::Reconnecting);
+		else if (s == S::Connecting)
+			EXPECT_EQ(next, S::ConnectingError);
+		else
+			EXPECT_EQ(next, s);
+		if (next != s) {
+			EXPECT_TRUE(transition_allowed(s, next));
+		}
+	}
+}
+
+TEST(ClientPathState, Texts)
+{
+	using S = ClientPathState;
+	std::set<std::string> texts;
+	for (u32 i = 0; i < kClientPathStates; i++) {
+		S s = static_cast<S>(i);
+		texts.insert(to_text(s));
+		EXPECT_STREQ(to_sysfs(s), s == S::Connected ? "connected" : "disconnected");
+	}
+	EXPECT_EQ(texts.size(), kClientPathStates);
+}
+
+TEST(ClientPathState, ReconnectLimit)
+{
+	EXPECT_FALSE(may_reconnect(0, 0));
+	EXPECT_TRUE(may_reconnect(0, 1));
+	EXPECT_FALSE(may_reconnect(1, 1));
+	EXPECT_TRUE(may_reconnect(9998, 9999));
+	EXPECT_FALSE(may_reconnect(9999, 9999));
+	EXPECT_TRUE(may_reconnect(0xffffffff, -1));
+}
+
+TEST(ServerPathState, AllPairs)
+{
+	using S = ServerPathState;
+	const std::set<std::pair<S, S>> legal = {
+	    {S::Connecting, S::Connected},
+	    {S::Connecting, S::Closing},
+	    {S::Connected, S::Closing},
+	    {S::Closing, S::Closed},
+	};
+	std::set<std::string> texts;
+	for (u32 from = 0; from < kServerPathStates; from++) {
+		texts.insert(to_text(static_cast<S>(from)));
+		for (u32 to = 0; to < kServerPathStates; to++) {
+			S f = static_cast<S>(from), t = static_cast<S>(to);
+			EXPECT_EQ(transition_allowed(f, t), legal.count({f, t}) == 1)
+			    << to_text(f) << " to " << to_text(t);
+		}
+	}
+	EXPECT_EQ(texts.size(), kServerPathStates);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+// expect: SSE register
+#include <cxxrt/kernel.hh>
+
+double twice(double value)
+{
+	return value * 2;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+// An RTRS client that keeps the protocol as long as it is not told otherwise: the ground that the
+// attacks start from. It uses the modules' own layouts, so that a test says only what it breaks.
+#pragma once
+
+#include "verbs.hh"
+
+#include <map>
+#include <memory>
+
+#include <rtrs/wire/immediate.hh>
+#include <rtrs/wire/io_header.hh>
+#include <rtrs/wire/private_data.hh>
+
+namespace peer {
+
+struct Target {
+	std::string server;
+	uint16_t port = 1234;
+	std::string device; // a device path that the server exports
+};
+
+template <class T> Bytes bytes_of(const T &value)
+{
+	auto *p = reinterpret_cast<const std::byte *>(&value);
+	return Bytes(p, p + sizeof(value));
+}
+
+rtrs::Uuid random_uuid();
+
+// The answer to one request.
+struct Answer {
+	enum class Kind { Came, PathClosed, Silence } kind = Kind::Silence;
+	int error = 0; // 0 or a negative errno
+	bool operator==(const Answer &) const = default;
+};
+
+class Client {
+public:
+	explicit Client(Target target, uint16_t connections = 2);
+
+	// ---- the steps of the handshake, each of which may be done on its own
+	rtrs::ConnectRequestFields request_fields(uint16_t cid) const;
+	ConnectResult connect(uint16_t cid);
+	ConnectResult connect_raw(uint16_t cid, const Bytes &private_data);
+	void connect_all();
+	// Posts the receive for INFO_RSP and sends these bytes as INFO_REQ.
+	void send_info(const Bytes &message);
+	Bytes info_message(const std::string &name) const;
+	// False if the path was closed instead.
+	bool receive_info(milliseconds timeout = milliseconds(10000));
+	// All of it; throws if the server refuses.
+	void establish(const std::string &name);
+
+	// ---- requests
+	struct Request {
+		uint32_t slot = 0;
+		uint16_t con = 1;
+		Bytes data;		     // in front of the message
+		Bytes message;		     // user message
+		Bytes header;		     // RTRS header
+		std::optional<uint32_t> imm; // overrides the right one
+	};
+	Request make_write(uint32_t slot, Bytes message, Bytes data = {}) const;
+	// `room` bytes are left free at the start of the chunk; the answer goes to answer().
+	Request make_read(uint32_t slot, Bytes message, uint32_t room, uint32_t answer_len);
+	void send(const Request &r);
+	Answer wait_answer(uint32_t slot, milliseconds timeout = milliseconds(10000));
+	Answer call(const Request &r);
+
+	// ---- RNBD on top
+	Answer session_info();
+	Answer open(const std::string &path, uint8_t access_mode, uint16_t con = 0);
+	Answer close(uint32_t device_id);
+	uint32_t device_id() const { return device_id_; }
+
+	Connection &con(uint16_t cid) { return *connections_.at(cid); }
+	std::span<std::byte> answer() { return answer_->span(); }
+	bool closed(milliseconds timeout = milliseconds(10000));
+	uint32_t queue_depth() const { return reply_.queue_depth.value; }
+	uint32_t chunk_size() const { return reply_.chunk_size().value; }
+	uint32_t max_io_size() const { return reply_.max_io_size.value; }
+	bool new_rkey() const { return reply_.new_rkey; }
+	rtrs::RemoteBuffer slot(uint32_t i) const { return slots_.at(i); }
+	const rtrs::Uuid &session_uuid() const { return session_; }
+	void join_session(const rtrs::Uuid &session) { session_ = session; }
+	void set_first(bool first) { first_ = first; }
+	rtrs::ImmLayout layout() const;
+
+private:
+	void post_receives(uint16_t cid, unsigned count);
+
+	Target target_;
+	uint16_t connection_count_;
+	rtrs::Uuid path_;
+	rtrs::Uuid session_;
+	bool first_ = true;
+	std::vector<std::unique_ptr<Connection>> connections_;
+	rtrs::ConnectReplyFields reply_{};
+	std::unique_ptr<Memory> info_;
+	std::unique_ptr<Memory> answer_;
+	std::vector<std::unique_ptr<Memory>> receives_;
+	std::vector<rtrs::RemoteBuffer> slots_;
+	std::map<uint32_t, int> answers_; // slot → error, of those not waited for yet
+	uint32_t device_id_ = 0;
+};
+
+} // namespace peer

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Installs what building, checking and testing need on Debian 12, from Debian's own packages. Does nothing,
+# in no time, when all of it is there. As root, or through sudo.
+set -euo pipefail
+
+PACKAGES=(
+	# building the modules and the in-tree peers; the kernel always by its meta package
+	build-essential linux-headers-amd64 linux-source-6.1 xz-utils kmod bc bison flex libelf-dev libssl-dev
+	# virtual machines and what runs in them
+	qemu-system-x86 busybox-static python3 fio e2fsprogs fdisk parted iproute2 dmsetup
+	util-linux procps dash coreutils
+	# the hostile peer
+	libibverbs-dev librdmacm-dev rdma-core
+	# checks and unit tests
+	clang-format clang-tidy shellcheck pyflakes3 libgtest-dev clang git
+)
+
+missing()
+{
+	local package
+	for package in "${PACKAGES[@]}"; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+	done
+}
+
+# Is the kernel image of exactly the installed headers' version to be had (or cached already)?
+image_known()
+{
+	local depends release version
+	depends=$(dpkg-query -W -f '${Depends}' linux-headers-amd64)
+	release=${depends#linux-headers-}
+	version=${release#*(= }
+	release=${release%% *}
+	version=${version%%)*}
+	apt-cache show "linux-image-$release=$version" >/dev/null 2>&1
+}
+
+as_root()
+{
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		echo "deps.sh: run this as root: $*" >&2
+		exit 1
+	fi
+}
+
+if [ ! -e /etc/debian_version ]; then
+	echo "deps.sh: this is no Debian; install what PACKAGES in $0 lists" >&2
+	exit 1
+fi
+
+mapfile -t wanted < <(missing)
+if [ "${#wanted[@]}" -eq 0 ] && image_known; then
+	exit 0
+fi
+echo "installing: ${wanted[*]:-nothing, but reading the list of packages anew}"
+as_root apt-get -q update
+if [ "${#wanted[@]}" -gt 0 ]; then
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${wanted[@]}"
+fi
+# Headers that were installed long ago may be older than every image that the archive still has.
+if ! image_known; then
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
+		linux-headers-amd64 linux-source-6.1
+fi

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Work requests for each I/O: a contiguous write costs one, unregistered; one doorbell; few completions signaled."""
+
+import time
+
+from vmlab import fio, rnbd
+from vmlab.lab import Lab
+
+OURS = ("client",)
+VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
+COUNT = 256
+FIELDS = ("requests", "work_requests", "doorbells", "registrations", "invalidations", "signaled",
+          "send_completions", "recv_completions")
+
+
+def counters(lab: Lab) -> dict[str, int]:
+    """The per-path counters: lines `name value` in debugfs, summed over the session's paths."""
+    total = dict.fromkeys(FIELDS, 0)
+    for line in lab.client.run("cat /sys/kernel/debug/rtrs-client/vm/*/wr").splitlines():
+        name, _, value = line.partition(" ")
+        if name in total:
+            total[name] += int(value)
+    return total
+
+
+def cost(lab: Lab, name: str, rw: str, block: str, depth: int, huge: bool) -> dict[str, int]:
+    """What COUNT requests of one kind add to the counters."""
+    options: dict[str, object] = {"number_ios": COUNT, "size": "16m", "mem": "shmhuge" if huge else "malloc"}
+    began = time.monotonic()
+    before = counters(lab)
+    lab.client.run(fio.command("cost", f"/dev/{name}", rw=rw, bs=block, iodepth=depth, **options) + " >/dev/null", 90)
+    after = counters(lab)
+    got = {key: after[key] - before[key] for key in FIELDS}
+    # Every 5 s each side sends a heartbeat and answers one (protocol B.3).
+    got["heartbeats"] = 2 * (int((time.monotonic() - began) / 5) + 2)
+    return got
+
+
+def run(lab: Lab, invalidate: str) -> None:
+    disk = rnbd.null_disk(lab.server)
+    rnbd.load_server(lab, always_invalidate=invalidate)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk)
+    # Nothing else may read the disk, and no request may be merged or split.
+    lab.client.run(f"echo none >/sys/block/{name}/queue/scheduler\necho 2 >/sys/block/{name}/queue/nomerges")
+    huge = lab.client.try_run("echo 16 >/proc/sys/vm/nr_hugepages && [ $(cat /proc/sys/vm/nr_hugepages) -gt 7 ]").ok
+    report = []
+    for block, depth in (("4k", 1), ("4k", 16), ("64k", 1), ("64k", 8)):
+        for rw in ("randwrite", "randread"):
+            got = cost(lab, name, rw, block, depth, huge)
+            report.append(f"{rw} {block} depth {depth}: {got}")
+            judge(got, rw, f"{rw} {block} depth {depth}")
+    # Pages that lie apart, but fit the gather list: still one.
+    judge(cost(lab, name, "randwrite", "64k", 4, huge=False), "randwrite", "randwrite 64k, scattered")
+    rnbd.unmap(lab, name)
+    lab.client.run("echo 0 >/proc/sys/vm/nr_hugepages || true\ncat >/dev/null <<'END'\n" + "\n".join(report) + "\nEND")
+
+
+def judge(got: dict[str, int], rw: str, what: str) -> None:
+    each = 1 if rw == "randwrite" else 2
+    extra = got["requests"] - COUNT
+    rnbd.check(0 <= extra <= 2, f"{what}: {got['requests']} requests for {COUNT} I/Os: {got}")
+    rnbd.check(0 <= got["work_requests"] - each * COUNT <= 2 * extra + got["heartbeats"],
+               f"{what}: want {each} work request(s) each: {got}")
+    rnbd.check(0 <= got["doorbells"] - COUNT <= extra + got["heartbeats"], f"{what}: want one doorbell each: {got}")
+    rnbd.check(got["registrations"] <= (each - 1) * COUNT + extra, f"{what}: too many registrations: {got}")
+    rnbd.equal(got["invalidations"], 0, f"{what}: local invalidations")
+    rnbd.check(got["signaled"] <= got["work_requests"] // 16 + got["heartbeats"] + 1,
+               f"{what}: want at most one signaled in 16: {got}")
+    rnbd.check(got["send_completions"] <= got["signaled"] + 1, f"{what}: more completions than were asked for: {got}")

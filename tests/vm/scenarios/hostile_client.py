@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Attacks of a client that breaks the protocol: each is refused, and an honest client never notices."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from vmlab import fio, rnbd
+from vmlab.lab import Lab
+
+VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
+TOP = Path(__file__).resolve().parents[3]
+
+
+def run(lab: Lab, invalidate: str) -> None:
+    # Not a part of the make that may have started this.
+    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    subprocess.run(["make", "-s", "-C", str(TOP / "tests/peer")], check=True, env=alone)
+    attack = lab.client.put(TOP / "build/peer/rtrs-attack")
+    disk = rnbd.null_disk(lab.server)
+    rnbd.load_server(lab, always_invalidate=invalidate)
+    rnbd.load_client(lab)
+    lab.client.run("modprobe -a ib_uverbs rdma_ucm")
+    name = rnbd.map_device(lab, disk, access_mode="migration")
+    once = fio.verify_command(f"/dev/{name}", "4k", 4, "256k")
+    honest = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", 900)
+
+    # /etc, which names the providers of libibverbs, is not the host's.
+    result = lab.client.try_run(f"IBV_DRIVERS=rxe {attack} --server {lab.server.address()} --device {disk}", 900)
+    failed = [line for line in result.out.splitlines() if line.startswith("not ok")]
+    rnbd.check(result.ok, "attacks that worked:\n" + "\n".join(failed[:20] or [result.out[-2000:]]))
+
+    rnbd.check(honest.running, "the honest client's I/O ended during the attacks")
+    lab.client.run("touch /tmp/stop")
+    ended = lab.client.wait(honest)
+    rnbd.check(ended.ok, f"the honest client saw errors:\n{ended.out[-1000:]}")
+    rnbd.unmap(lab, name)
+    rnbd.unload_client(lab)
+    # Nothing of the hostile sessions may hold the server.
+    rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rtrs-server)\" ]", 60, "sessions gone")
+    rnbd.unload_server(lab)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""dev_search_path with and without %SESSNAME%: what clients can name, and what they can not reach."""
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+
+
+def refuse(lab: Lab, device: str, session: str, wanted: tuple[str, ...] = ("ENOENT",)) -> None:
+    text = rnbd.map_text(lab, device, session)
+    got = rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text)
+    rnbd.check(got in wanted, f"{device} in session {session}: got {got!r}, want {wanted}")
+
+
+def once(lab: Lab, device: str, session: str, sectors: int) -> None:
+    name = rnbd.map_device(lab, device, session)
+    rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/size"), str(sectors), f"size of {device} in {session}")
+    rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/mapping_path"), device, "mapping_path")
+    rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/session"), session, "session")
+    rnbd.unmap(lab, name)
+
+
+def run(lab: Lab) -> None:
+    one = rnbd.null_disk(lab.server, "nullb7", 16)
+    two = rnbd.null_disk(lab.server, "nullb8", 24)
+    lab.server.run(f"mkdir -p /run/x/alice/deep /run/x/bob/end\nln -s {one} /run/x/alice/disk\n"
+                   f"ln -s {two} /run/x/bob/disk\nln -s {two} /run/x/alice/deep/disk\n"
+                   f"ln -s {one} /run/x/bob/end/disk\nln -s {two} /run/x/a..b || true")
+    rnbd.load_client(lab)
+
+    rnbd.load_server(lab, search="/run/x/%SESSNAME%")
+    once(lab, "disk", "alice", 16 << 11)
+    once(lab, "/disk", "alice", 16 << 11)
+    once(lab, "deep//disk", "alice", 24 << 11)
+    once(lab, "disk", "bob", 24 << 11)
+    refuse(lab, "disk", "carol")
+    refuse(lab, one, "alice")
+    refuse(lab, "../bob/disk", "alice", ("EINVAL",))
+    refuse(lab, "deep/../../bob/disk", "alice", ("EINVAL",))
+    rnbd.unload_server(lab)
+
+    rnbd.load_server(lab, search="/run/x/bob/")
+    once(lab, "disk", "alice", 24 << 11)
+    rnbd.unload_server(lab)
+
+    if lab.ours("server"):  # in-tree loses what follows the token
+        rnbd.load_server(lab, search="/run/x/%SESSNAME%/end")
+        once(lab, "disk", "bob", 16 << 11)
+        refuse(lab, "disk", "alice")
+        rnbd.unload_server(lab)
+    result = lab.server.try_run(f"modprobe rtrs_server\nmodprobe rnbd_server dev_search_path={'/x' * 2048}")
+    rnbd.check(not result.ok, "a search path of 4096 bytes was accepted")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which kernel the machines boot, and where its image and modules come from.
+
+The stock kernel is the image package of exactly the version whose headers are installed: modules that
+are built against these headers then load without a question. The package is fetched and unpacked into
+the cache, never installed on the host.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import Cache, file_digest
+
+# Modules of the image that the machines may load; what they depend on comes along.
+WANTED = """
+virtio_pci virtio_console virtio_net 9p 9pnet_virtio
+rdma_rxe ib_core ib_uverbs rdma_cm rdma_ucm ib_umad ib_cm
+null_blk brd loop scsi_debug sd_mod dm_mod dm_flakey dm_delay dm_dust
+ext4 xfs vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8
+crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem dummy
+nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs
+""".split()
+
+# The kernel's own RNBD, where it is built: an opaque peer.
+INTREE = ["rnbd_client", "rnbd_server"]
+
+# Loaded from the initramfs, before /usr can be mounted.
+EARLY = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p"]
+
+
+class KernelError(Exception):
+    """The kernel asked for can't be had; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    kind: str  # stock, debug or uml
+    release: str  # as uname -r prints it
+    image: Path  # what boots
+    modules: Path  # .../lib/modules/<release>, complete with modules.dep
+    kdir: Path  # headers or build tree for external modules
+    identity: str  # differs whenever another module must be built
+
+
+def module_name(path: str) -> str:
+    return Path(path).name.split(".ko")[0].replace("-", "_")
+
+
+def read_dep(modules: Path) -> dict[str, tuple[str, list[str]]]:
+    """modules.dep as name -> (path, paths needed before it, in the order of loading)."""
+    deps: dict[str, tuple[str, list[str]]] = {}
+    for line in (modules / "modules.dep").read_text(encoding="utf-8").splitlines():
+        path, _, rest = line.partition(":")
+        deps[module_name(path)] = (path, list(reversed(rest.split())))
+    return deps
+
+
+def closure(modules: Path, names: list[str]) -> list[str]:
+    """Paths of the modules and all that they need, in an order that loads; unknown names are built in."""
+    deps = read_dep(modules)
+    order: list[str] = []
+    for name in names:
+        if name in deps:
+            path, needs = deps[name]
+            order += [p for p in [*needs, path] if p not in order]
+    return order
+
+
+def _output(*cmd: str) -> str:
+    done = subprocess.run(cmd, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def default_kdir() -> Path:
+    """The headers that the meta package linux-headers-amd64 has installed."""
+    depends = _output("dpkg-query", "-W", "-f", "${Depends}", "linux-headers-amd64")
+    match = re.match(r"linux-headers-(\S+)", depends)
+    if match and Path(f"/usr/src/linux-headers-{match[1]}").is_dir():
+        return Path(f"/usr/src/linux-headers-{match[1]}")
+    raise KernelError("no kernel headers: run tests/vm/deps.sh, or install linux-headers-amd64")
+
+
+def kernel_release(kdir: Path) -> str:
+    try:
+        text = (kdir / "include/generated/utsrelease.h").read_text(encoding="ascii")
+        return text.split('"')[1]
+    except (OSError, IndexError) as e:
+        raise KernelError(f"{kdir} is no prepared kernel build folder: {e}") from e
+
+
+def stock(cache: Cache, kdir: Path | None = None) -> Kernel:
+    kdir = kdir or Path(os.environ.get("KDIR") or default_kdir())
+    release = kernel_release(kdir)
+    version = _output("dpkg-query", "-W", "-f", "${Version}", f"linux-headers-{release}")
+    if not version:
+        raise KernelError(f"linux-headers-{release} is not an installed package: "
+                          "the stock kernel needs Debian's headers (see KDIR)")
+
+    def build(folder: Path) -> None:
+        _fetch_image(release, version, folder)
+
+    entry = cache.entry("kernel", ["1", release, version, *WANTED], build)
+    return Kernel("stock", release, entry / "vmlinuz", entry / "lib/modules" / release, kdir,
+                  f"{release} {version}")
+
+
+def _fetch_image(release: str, version: str, folder: Path) -> None:
+    package = f"linux-image-{release}"
+    work = folder / "work"
+    work.mkdir()
+    error = ""
+    for candidate in (package, f"{package}-unsigned"):
+        done = subprocess.run(["apt-get", "-q", "download", f"{candidate}={version}"], cwd=work,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode == 0:
+            break
+        error = done.stdout
+    debs = list(work.glob("*.deb"))
+    if not debs:
+        raise KernelError(f"can't download {package}={version}, the image of the installed headers; "
+                          f"run tests/vm/deps.sh, which brings both to one version\n{error}")
+    root = work / "root"
+    subprocess.run(["dpkg-deb", "-x", str(debs[0]), str(root)], check=True)
+    shutil.move(root / f"boot/vmlinuz-{release}", folder / "vmlinuz")
+    found = root / "lib/modules" / release
+    if not found.is_dir():
+        (root / "lib").mkdir(exist_ok=True)
+        shutil.move(root / "usr/lib/modules", root / "lib/modules")
+    subprocess.run(["depmod", "-b", str(root), release], check=True)
+    install_modules(found, closure(found, WANTED), [], folder)
+    shutil.rmtree(work)
+
+
+def from_build(cache: Cache, kind: str, kdir: Path, image: Path, arch: list[str]) -> Kernel:
+    """A kernel built elsewhere (debug kernel, user-mode Linux): its modules are installed into the cache."""
+    if not image.is_file():
+        raise KernelError(f"{kdir} holds no {image.name}: build that kernel first")
+    release = kernel_release(kdir)
+    identity = file_digest(image)
+
+    def build(folder: Path) -> None:
+        subprocess.run(["make", "-s", "-C", str(kdir), *arch, f"INSTALL_MOD_PATH={folder / 'work'}",
+                        "modules_install"], check=True, stdout=subprocess.DEVNULL)
+        found = folder / "work/lib/modules" / release
+        install_modules(found, closure(found, WANTED + INTREE), [], folder)
+        shutil.rmtree(folder / "work")
+
+    entry = cache.entry(f"kernel-{kind}", ["1", identity, *WANTED, *INTREE], build)
+    return Kernel(kind, release, image, entry / "lib/modules" / release, kdir, f"{release} {identity}")
+
+
+def _link(src: Path, dst: Path) -> None:
+    dst.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(src, dst)
+    except OSError:
+        shutil.copy2(src, dst)
+
+
+def install_modules(source: Path, paths: list[str], extra: list[Path], root: Path) -> Path:
+    """A module tree below `root` of some modules of `source`, and `extra` ones in updates/, which win."""
+    tree = root / "lib/modules" / source.name
+    for path in paths:
+        _link(source / path, tree / path)
+    for name in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
+        if (source / name).exists():
+            shutil.copy2(source / name, tree / name)
+    for path in extra:
+        (tree / "updates").mkdir(exist_ok=True)
+        shutil.copy2(path, tree / "updates" / path.name)
+    subprocess.run(["depmod", "-b", str(root), source.name], check=True)
+    return tree

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Builds the debug kernels from Debian's kernel source package, once for each key.
+
+Source and build folder stay in the cache: external modules are built against them. The key of a build
+is the source package's version, the configuration and the compiler, so a security update of the
+package or an edit of a fragment builds anew, and nothing else does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import Cache, digest, file_digest
+from .kernel import KernelError
+
+CONFIGS = Path(__file__).resolve().parents[1] / "kernels"
+SOURCE_PACKAGE = "linux-source-6.1"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    fragments: tuple[str, ...]
+    arch: tuple[str, ...]  # variables of every make call
+    targets: tuple[str, ...]
+    image: str
+
+
+RECIPES = {
+    "debug": Recipe(("x86.config", "x86-debug.config"), (), ("bzImage", "modules"), "arch/x86/boot/bzImage"),
+    "uml": Recipe(("uml.config", "uml-debug.config"), ("ARCH=um", "SUBARCH=x86_64"), ("linux", "modules"),
+                  "linux"),
+}
+
+
+def _source(cache: Cache) -> tuple[Path, str]:
+    tarball = Path(f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
+    if not tarball.is_file():
+        raise KernelError(f"no {tarball}: run tests/vm/deps.sh, or install {SOURCE_PACKAGE}")
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", SOURCE_PACKAGE], capture_output=True,
+                          text=True, check=True)
+    version = done.stdout.strip()
+
+    def unpack(folder: Path) -> None:
+        subprocess.run(["tar", "-xf", str(tarball), "--strip-components=1", "-C", str(folder)], check=True)
+
+    return cache.entry("linux-source", ["1", version], unpack), version
+
+
+def build(cache: Cache, kind: str) -> Path:
+    """The build folder of the kernel; minutes when it is not in the cache yet."""
+    recipe = RECIPES[kind]
+    source, version = _source(cache)
+    compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
+    fragments = [CONFIGS / name for name in recipe.fragments]
+    key = ["1", version, compiler, str(source), *recipe.arch, *(file_digest(f) for f in fragments)]
+
+    def make(folder: Path) -> None:
+        # Not in `folder`, which will be renamed: a build folder has its own path written into it.
+        print(f"building the {kind} kernel (about 15 minutes on two cores)", file=sys.stderr, flush=True)
+        place = _place(cache, kind, key)
+        place.mkdir(parents=True, exist_ok=True)
+        merged = place / "fragments"
+        merged.write_text("".join(f.read_text(encoding="ascii") for f in fragments), encoding="ascii")
+        common = ["make", "-s", "-C", str(source), f"O={place}", *recipe.arch]
+        log = place / "build.log"
+        with log.open("wb") as out:
+            for step, env in ((["allnoconfig"], {"KCONFIG_ALLCONFIG": str(merged)}),
+                              ([f"-j{os.cpu_count()}", *recipe.targets], {})):
+                done = subprocess.run([*common, *step], env={**os.environ, **env}, stdout=out,
+                                      stderr=subprocess.STDOUT, check=False)
+                if done.returncode:
+                    tail = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+                    raise KernelError(f"the {kind} kernel does not build:\n{tail}")
+        (folder / "place").write_text(str(place), encoding="utf-8")
+
+    entry = cache.entry(f"kernel-build-{kind}", key, make)
+    _prune(cache, kind)
+    return Path((entry / "place").read_text(encoding="utf-8"))
+
+
+def _place(cache: Cache, kind: str, key: list[str]) -> Path:
+    return cache.root / "builds" / f"{kind}-{digest(key)}"
+
+
+def _prune(cache: Cache, kind: str) -> None:
+    """Removes build folders whose entry the cache has dropped."""
+    kept = {p.read_text(encoding="utf-8") for p in cache.root.glob(f"kernel-build-{kind}-*/place")}
+    for place in (cache.root / "builds").glob(f"{kind}-*"):
+        if str(place) not in kept:
+            shutil.rmtree(place, ignore_errors=True)

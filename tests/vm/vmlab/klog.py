@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Which lines of a kernel log fail a scenario: the one list of patterns, and the one list of exceptions."""
+
+from __future__ import annotations
+
+import re
+
+# Every line that matches one of these is a failure ...
+BAD = [re.compile(p) for p in (
+    r"WARNING: ", r"\bBUG\b", r"\bOops\b", r"kernel BUG at", r"general protection fault", r"divide error",
+    r"invalid opcode", r"stack segment", r"double fault", r"Unable to handle kernel", r"Kernel panic",
+    r"KASAN: ", r"UBSAN: ", r"KCSAN: ", r"KMSAN: ", r"kmemleak: ", r"ODEBUG: ", r"DMA-API: ",
+    r"possible circular locking", r"possible recursive locking", r"possible irq lock inversion",
+    r"inconsistent lock state", r"suspicious RCU usage", r"Invalid wait context", r"lock held when returning",
+    r"INFO: trying to register non-static key", r"held lock freed", r"bad unlock balance",
+    r"hung task", r"blocked for more than \d+ seconds", r"self-detected stall", r"detected stalls",
+    r"rcu.*stall", r"soft lockup", r"hard LOCKUP", r"workqueue lockup", r"scheduling while atomic",
+    r"sleeping function called from invalid context", r"refcount_t: ", r"list_(add|del) corruption",
+    r"Objects remaining in", r"Slab .* on __kmem_cache_shutdown", r"Bad page state", r"Bad rss-counter",
+    r"page allocation failure", r"Out of memory", r"invoked oom-killer", r"NETDEV WATCHDOG",
+    r"sysfs: cannot create duplicate filename", r"kobject_add_internal failed", r"tried to init an initialized",
+    r"does not have a release\(\) function", r"disagrees about version of symbol", r"Unknown symbol",
+    r"loading out-of-tree module taints kernel.*live", r"Modules linked in", r"Call Trace",
+    r"unchecked MSR access", r"cut here", r"leaked", r"memory leak", r"restrack: .*",
+    r"vmlab: (no|init)", r"workqueue: .* is flushing", r"invalid GFP", r"corrupted stack end",
+)]
+
+# ... unless it matches one of these: lines of other people's code that are known to mean nothing.
+KNOWN = [re.compile(p) for p in (
+    # The detector says that it is there.
+    r"kmemleak: (Kernel memory leak detector|Automatic memory scanning)",
+)]
+
+TAINT = {0: "P", 1: "F", 2: "S", 3: "R", 4: "M", 5: "B", 6: "U", 7: "D", 8: "A", 9: "W", 10: "C", 11: "I",
+         12: "O", 13: "E", 14: "L", 15: "K", 16: "X", 17: "T", 18: "N"}
+HARMLESS_TAINT = "OEN"  # out of tree, unsigned, in-kernel test (KUnit) has run
+
+
+def findings(text: str) -> list[str]:
+    """The lines of a log that no healthy run prints."""
+    bad = []
+    for line in text.splitlines():
+        if any(p.search(line) for p in BAD) and not any(p.search(line) for p in KNOWN):
+            bad.append(line.strip())
+    return bad
+
+
+def taint(value: int) -> str:
+    """The letters of a taint mask that are not harmless; empty when all is well."""
+    letters = "".join(c for bit, c in TAINT.items() if value & 1 << bit)
+    return "".join(c for c in letters if c not in HARMLESS_TAINT)

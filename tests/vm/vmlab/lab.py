@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The laboratory of one run: a server and a client on two cables, booted when first needed and reused."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import kernel, kernel_build, peers, qemu
+from .cache import Cache
+from .link import Cable
+from .machine import PREFIX, Machine, MachineError, Spec
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = ("server", "client")
+
+
+@dataclass
+class Options:
+    """What the command line decides."""
+
+    kind: str = "stock"
+    kdir: Path | None = None
+    peers: dict[str, str] = field(default_factory=lambda: {"server": "ours", "client": "ours"})
+    modules: Path | None = None  # our modules are searched below; default: where make leaves them
+    logs: Path = ROOT / "build/vm"
+    cpus: int = 1
+
+
+class Lab:
+    """Two machines; `logs` of the spec say where the present boot writes."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.cache = Cache()
+        self.kernel = self._find_kernel()
+        self.accel = self._find_accelerator()
+        self.cables = [Cable(), Cable()]
+        self.machines: dict[str, Machine] = {}
+        self.cpus = 0
+        self.boots = 0
+        self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._trees = {role: peers.module_tree(self.cache, self.kernel, options.peers[role],
+                                               options.modules or ROOT / "build" / self.kernel.release,
+                                               self._folder / role)
+                       for role in ROLES}
+
+    def _find_kernel(self) -> kernel.Kernel:
+        if self.options.kind == "stock":
+            return kernel.stock(self.cache, self.options.kdir)
+        recipe = kernel_build.RECIPES[self.options.kind]
+        kdir = self.options.kdir or kernel_build.build(self.cache, self.options.kind)
+        return kernel.from_build(self.cache, self.options.kind, kdir, kdir / recipe.image, list(recipe.arch))
+
+    def _find_accelerator(self) -> str:
+        """KVM only where a machine really boots on it: on some hosts /dev/kvm exists and hangs its guest."""
+        if self.options.kind == "uml":
+            return "native"
+        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            return "tcg"
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+
+        def probe(folder: Path) -> None:
+            (folder / "result").write_text("kvm" if _kvm_works(self.kernel.image) else "tcg", encoding="ascii")
+
+        entry = self.cache.entry("kvm-probe", ["1", boot, str(self.kernel.image)], probe)
+        return (entry / "result").read_text(encoding="ascii")
+
+    # --- machines
+
+    @property
+    def server(self) -> Machine:
+        return self.machines["server"]
+
+    @property
+    def client(self) -> Machine:
+        return self.machines["client"]
+
+    def ours(self, role: str) -> bool:
+        return self.options.peers[role] == "ours"
+
+    def boot(self, cpus: int | None = None) -> None:
+        """Make sure that both machines run, with this number of CPUs each."""
+        cpus = cpus or self.options.cpus
+        if self.machines and self.cpus != cpus:
+            self.shutdown()
+        if not self.machines:
+            self.cpus = cpus
+            self.boots += 1
+            self.machines = {role: self._machine(role) for role in ROLES}
+        self._start(*(m for m in self.machines.values() if not m.alive))
+
+    def _machine(self, role: str) -> Machine:
+        n = ROLES.index(role)
+        spec = Spec(role, n + 1, self.kernel, self._trees[role],
+                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables))
+        ends = [cable.ends[n] for cable in self.cables]
+        if self.kernel.kind == "uml":
+            from .uml import UmlMachine
+            return UmlMachine(spec, ends)
+        return qemu.QemuMachine(spec, ends, self.accel)
+
+    @staticmethod
+    def _start(*machines: Machine) -> None:
+        for machine in machines:
+            machine.start()
+        for machine in machines:
+            machine.wait_ready()
+
+    def reboot(self, role: str) -> None:
+        """Power a machine on again, on its old cables; its log until now still counts."""
+        machine = self.machines[role]
+        self.past[role] += machine.log()
+        machine.kill()
+        self._start(machine)
+
+    def mark(self, title: str) -> None:
+        """A new scenario begins: logs count from here on."""
+        for role, machine in self.machines.items():
+            self.past[role] = ""
+            machine.mark(title)
+
+    def shutdown(self) -> None:
+        for machine in self.machines.values():
+            machine.kill()
+        self.machines.clear()
+
+    def close(self) -> None:
+        self.shutdown()
+        for cable in self.cables:
+            cable.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    # --- between scenarios
+
+    def cleanup(self) -> list[str]:
+        """Unmap, unload and unmount everything; a complaint for each thing that could not be."""
+        problems: list[str] = []
+        for role, script in (("client", CLEAN_CLIENT), ("server", CLEAN_SERVER)):
+            machine = self.machines.get(role)
+            if machine and machine.alive:
+                try:
+                    result = machine.try_run(script, 90)
+                    if not result.ok:
+                        problems.append(f"{role}: can't clean up: {result.out.strip()[-600:]}")
+                except MachineError as e:
+                    problems.append(str(e))
+        return problems
+
+    def leaks(self) -> list[str] | None:
+        """Reports of kmemleak since boot; None on a kernel without it."""
+        found: list[str] | None = None
+        for role, machine in self.machines.items():
+            if not machine.alive:
+                continue
+            # An object counts after two scans, and not before it is five seconds old.
+            out = machine.run("f=/sys/kernel/debug/kmemleak\n[ -e $f ] || { echo none; exit; }\n"
+                              "sleep 6; echo scan >$f; sleep 1; echo scan >$f; cat $f", 120)
+            if out.strip() != "none":
+                found = (found or []) + ([f"{role}: {out.strip()[:3000]}"] if out.strip() else [])
+        return found
+
+
+CLEAN_COMMON = r"""
+set +e
+fail=0
+unload() {
+	for m in "$@"; do
+		[ -d "/sys/module/$m" ] || continue
+		rmmod "$m" || { sleep 1; rmmod "$m"; } || fail=1
+	done
+}
+pkill -KILL fio 2>/dev/null
+pkill -KILL dd 2>/dev/null
+"""
+
+CLEAN_CLIENT = CLEAN_COMMON + r"""
+for d in $(grep -o '^/dev/rnbd[^ ]*' /proc/mounts); do umount "$d" || fail=1; done
+for d in /sys/block/rnbd*/rnbd; do
+	[ -e "$d/unmap_device" ] && { printf force >"$d/unmap_device" || fail=1; }
+done
+unload rnbd_client rtrs_client rtrs_core
+for d in /sys/block/rnbd* /sys/class/rnbd-client /sys/class/rtrs-client; do
+	[ -e "$d" ] && { echo "left behind: $d"; fail=1; }
+done
+exit $fail
+"""
+
+CLEAN_SERVER = CLEAN_COMMON + r"""
+unload rnbd_server rtrs_server rtrs_core
+for d in /sys/class/rnbd-server /sys/class/rtrs-server; do
+	[ -e "$d" ] && { echo "left behind: $d"; fail=1; }
+done
+for d in /sys/kernel/config/nullb/*/power; do
+	[ -e "$d" ] && { echo 0 >"$d"; rmdir "${d%/power}"; }
+done
+losetup -D
+unload null_blk brd scsi_debug
+exit $fail
+"""
+
+
+def _kvm_works(image: Path) -> bool:
+    """Does a kernel without a root file system reach its panic in time?"""
+    with tempfile.TemporaryDirectory() as folder:
+        console = Path(folder) / "console"
+        command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+                   "-machine", "q35", "-accel", "kvm", "-cpu", "host", "-m", "256", "-kernel", str(image),
+                   "-append", "console=ttyS0 panic=-1", "-serial", f"file:{console}"]
+        try:
+            subprocess.run(command, timeout=20, check=False, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            print("this host's /dev/kvm does not run a kernel: machines are emulated", file=sys.stderr)
+            return False
+        return console.exists() and "Kernel panic" in console.read_text(encoding="utf-8", errors="replace")

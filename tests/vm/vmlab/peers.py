@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The five modules under test: built from this tree, or the kernel's own as an opaque peer.
+
+The in-tree modules come from Debian's kernel source package. Their files are copied and compiled without
+anybody looking at them: this project is written from its protocol document alone, so diagnostics of
+that build never quote source lines.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .cache import Cache
+from .kernel import INTREE, WANTED, Kernel, KernelError, closure, install_modules
+
+NAMES = ("rtrs-core", "rtrs-client", "rtrs-server", "rnbd-client", "rnbd-server")
+# And what comes along with ours.
+OWN_TESTS = ("cxxrt-selftest",)
+SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+FOLDERS = ("drivers/infiniband/ulp/rtrs", "drivers/block/rnbd")
+SYMBOLS = ("INFINIBAND_RTRS=m", "INFINIBAND_RTRS_CLIENT=m", "INFINIBAND_RTRS_SERVER=m",
+           "BLK_DEV_RNBD=y", "BLK_DEV_RNBD_CLIENT=m", "BLK_DEV_RNBD_SERVER=m")
+
+
+def find_ours(folder: Path, kernel: Kernel) -> list[Path]:
+    """Our modules below a build folder; the newest of each name that was built for this kernel."""
+    found: list[Path] = []
+    other = ""
+    for name in NAMES + OWN_TESTS:
+        paths = folder.rglob(f"{name}.ko")
+        for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
+            magic = subprocess.run(["modinfo", "-F", "vermagic", str(path)], capture_output=True, text=True,
+                                   check=False).stdout.split()
+            if magic[:1] == [kernel.release]:
+                found.append(path)
+                break
+            other = f"; {path} was built for {' '.join(magic[:1])}"
+    if not found:
+        raise KernelError(f"no modules for {kernel.release} below {folder}: run make first{other}")
+    return found
+
+
+def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
+    """The in-tree modules as external ones for a kernel that lacks them (Debian leaves them out)."""
+    if not SOURCE.is_file():
+        raise KernelError(f"{SOURCE} is missing: run tests/vm/deps.sh, or install linux-source-6.1")
+    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "linux-source-6.1"],
+                             capture_output=True, text=True, check=True).stdout
+
+    def build(folder: Path) -> None:
+        work = folder / "work"
+        work.mkdir()
+        subprocess.run(["tar", "-xf", str(SOURCE), "-C", str(work), "--strip-components=1", "--wildcards",
+                        *(f"linux-source-6.1/{f}/*" for f in FOLDERS)], check=True)
+        (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in FOLDERS), encoding="ascii")
+        flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in FOLDERS)])
+        with (folder / "build.log").open("wb") as log:
+            done = subprocess.run(["make", "-C", str(kernel.kdir), f"M={work}", f"KCFLAGS={flags}", "-j2",
+                                   *(f"CONFIG_{s}" for s in SYMBOLS), "modules"],
+                                  stdout=log, stderr=log, check=False, env=_plain_environment())
+        if done.returncode:
+            shutil.copy(folder / "build.log", "/tmp/rnbd-intree-build.log")
+            raise KernelError("the in-tree modules do not build: see /tmp/rnbd-intree-build.log")
+        for name in NAMES:
+            shutil.move(next(work.rglob(f"{name}.ko")), folder / f"{name}.ko")
+        shutil.rmtree(work)
+
+    entry = cache.entry("intree", ["1", version, kernel.identity], build)
+    return [entry / f"{name}.ko" for name in NAMES]
+
+
+def _plain_environment() -> dict[str, str]:
+    """Without what an outer make hands down, which would change the inner build."""
+    return {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "KDIR", "M")}
+
+
+def module_tree(cache: Cache, kernel: Kernel, peer: str, folder: Path, root: Path) -> Path:
+    """Root of a module tree for one machine whose modules under test are `peer`: ours (below `folder`) or
+    intree."""
+    shutil.rmtree(root, ignore_errors=True)
+    wanted = list(WANTED)
+    extra: list[Path] = []
+    if peer == "ours":
+        extra = find_ours(folder, kernel)
+    elif kernel.kind == "stock":
+        extra = build_intree(cache, kernel)
+    else:
+        wanted += INTREE
+    install_modules(kernel.modules, closure(kernel.modules, wanted), extra, root)
+    return root

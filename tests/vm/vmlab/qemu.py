@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A machine run by QEMU: the stock x86 kernel, or a debug one."""
+
+from __future__ import annotations
+
+import functools
+import json
+import socket
+from pathlib import Path
+
+from . import clock, initramfs
+from .link import End
+from .machine import Machine, Spec
+
+# The kernel sees few surprises, and rep-string instructions are not emulated byte by byte.
+TCG_CPU = "max,erms=off,fsrm=off"
+COMMAND_LINE = ("console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check net.ifnames=0 "
+                "random.trust_cpu=on sysrq_always_enabled loglevel=4 rdinit=/init")
+
+
+@functools.cache
+def _tsc_khz() -> int:
+    return clock.tsc_khz()
+
+
+class Monitor:
+    """QMP over one connected socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._sock.settimeout(10)
+        self._file = sock.makefile("rwb")
+        self._greeted = False
+
+    def command(self, name: str, /, **arguments: object) -> object:
+        if not self._greeted:
+            self._file.readline()
+            self._greeted = True
+            self.command("qmp_capabilities")
+        self._file.write(json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n")
+        self._file.flush()
+        while True:
+            answer = json.loads(self._file.readline())
+            if "error" in answer:
+                raise OSError(f"QMP {name}: {answer['error'].get('desc')}")
+            if "return" in answer:
+                return answer["return"]
+
+    def close(self) -> None:
+        self._file.close()
+        self._sock.close()
+
+
+class QemuMachine(Machine):
+    def __init__(self, spec: Spec, ends: list[End], accel: str = "tcg") -> None:
+        super().__init__(spec, ends)
+        self._accel = accel
+        self._monitor: Monitor | None = None
+
+    def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
+        spec = self.spec
+        initrd = folder / "initramfs.cpio"
+        initramfs.build(spec.kernel, initrd)
+        control, control_theirs = socket.socketpair()
+        monitor, monitor_theirs = socket.socketpair()
+        self._monitor = Monitor(monitor)
+        args = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+                "-machine", "q35,usb=off,vmport=off,smbus=off,sata=off", "-smp", str(spec.cpus),
+                "-m", str(spec.memory)]
+        if self._accel == "kvm":
+            args += ["-accel", "kvm", "-cpu", "host"]
+            timing = ""
+        else:
+            args += ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", TCG_CPU]
+            timing = f"tsc=reliable tsc_early_khz={_tsc_khz()}" if _tsc_khz() else ""
+        args += ["-kernel", str(spec.kernel.image), "-initrd", str(initrd), "-append",
+                 f"{COMMAND_LINE} {timing} vm.name={spec.name} vm.host={spec.host} vm.nics={spec.nics} "
+                 f"{spec.command_line}",
+                 "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
+                 "-chardev", f"socket,id=monitor,fd={monitor_theirs.fileno()}",
+                 "-mon", "chardev=monitor,mode=control",
+                 "-device", "virtio-serial-pci",
+                 "-chardev", f"socket,id=control,fd={control_theirs.fileno()}",
+                 "-device", "virtserialport,chardev=control,name=vmlab"]
+        for tag, path, mode in (("usr", Path("/usr"), ",readonly=on"),
+                                ("modules", spec.modules / "lib/modules", ",readonly=on"), ("share", share, "")):
+            args += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{mode}",
+                     "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+        for n, end in enumerate(self._ends):
+            args += ["-netdev", f"dgram,id=net{n},local.type=fd,local.str={end.fd}",
+                     "-device", f"virtio-net-pci,id=nic{n},netdev=net{n},host_mtu=9000,romfile=,"
+                                f"mac=52:54:00:00:{n:02x}:{spec.host:02x}"]
+        return args, [control_theirs.detach(), monitor_theirs.detach()], control
+
+    def set_link(self, nic: int, up: bool) -> None:
+        assert self._monitor
+        self._monitor.command("set_link", name=f"nic{nic}", up=up)
+
+    def kill(self) -> None:
+        super().kill()
+        if self._monitor:
+            self._monitor.close()
+            self._monitor = None

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs scenarios one after another in one laboratory, and judges each by its result and the kernel logs."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import klog
+from .channel import MachineError
+from .lab import Lab
+from .scenario import Scenario, Skip
+
+
+@dataclass
+class Outcome:
+    name: str
+    verdict: str  # passed, failed, skipped
+    seconds: float
+    reasons: list[str]
+
+
+def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    # Those that need the same number of CPUs share their machines.
+    for scenario in sorted(scenarios, key=lambda s: s.cpus or lab.options.cpus):
+        outcome = run_one(lab, scenario)
+        outcomes.append(outcome)
+        word = {"passed": "ok  ", "failed": "FAIL", "skipped": "skip"}[outcome.verdict]
+        note = f"  ({outcome.reasons[0]})" if outcome.verdict == "skipped" else ""
+        print(f"{word} {outcome.name:<36} {outcome.seconds:6.1f} s{note}", flush=True)
+        if outcome.verdict == "failed":
+            for reason in outcome.reasons[:12]:
+                print("     " + reason.strip().replace("\n", "\n     "), flush=True)
+            print(f"     logs: {folder(lab, scenario)}", flush=True)
+    leaks = lab.leaks()
+    if leaks is not None:
+        outcomes.append(Outcome("kmemleak", "failed" if leaks else "passed", 0, leaks))
+        print(f"{'FAIL' if leaks else 'ok  '} kmemleak")
+        for leak in leaks:
+            print("     " + leak.replace("\n", "\n     "), flush=True)
+    return outcomes
+
+
+def folder(lab: Lab, scenario: Scenario) -> Path:
+    return lab.options.logs / scenario.name.replace("[", "-").replace("]", "")
+
+
+def run_one(lab: Lab, scenario: Scenario) -> Outcome:
+    begin = time.monotonic()
+    reason = _not_for(lab, scenario)
+    if reason:
+        return Outcome(scenario.name, "skipped", 0, [reason])
+    reasons: list[str] = []
+    out = folder(lab, scenario)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    verdict = "passed"
+    try:
+        lab.boot(scenario.cpus)
+        lab.mark(scenario.name)
+        try:
+            scenario.module.run(lab, **scenario.variant)
+        except Skip as e:
+            verdict = "skipped"
+            reasons.append(str(e))
+        except (MachineError, AssertionError) as e:
+            verdict = "failed"
+            reasons.append(f"{_where(e)}{e}")
+            for role, machine in lab.machines.items():
+                (out / f"{role}.state").write_text(machine.state(), encoding="utf-8")
+        problems = lab.cleanup()
+        for role, machine in lab.machines.items():
+            problems += [f"{role}: {line}" for line in [*klog.findings(lab.past[role]), *machine.judge()]]
+            if verdict == "failed" or problems:
+                machine.dump_blocked()
+            (out / f"{role}.log").write_text(lab.past[role] + machine.log(sync=False), encoding="utf-8")
+            (out / f"{role}.commands").write_text(machine.transcript(), encoding="utf-8")
+        if problems:
+            verdict = "failed"
+            reasons += problems
+    except MachineError as e:
+        verdict = "failed"
+        reasons.append(str(e))
+    except Exception:  # a mistake in a scenario fails that one, not the run
+        verdict = "failed"
+        reasons.append(traceback.format_exc())
+    if verdict == "failed":
+        (out / "reasons").write_text("\n".join(reasons) + "\n", encoding="utf-8")
+        lab.shutdown()
+    return Outcome(scenario.name, verdict, time.monotonic() - begin, reasons)
+
+
+def _not_for(lab: Lab, scenario: Scenario) -> str:
+    if lab.kernel.kind not in scenario.kinds:
+        return f"not on a {lab.kernel.kind} kernel"
+    theirs = [role for role in scenario.ours if not lab.ours(role)]
+    return f"{' and '.join(theirs)} is the in-tree module" if theirs else ""
+
+
+def _where(error: BaseException) -> str:
+    """The line of the scenario file that failed."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/scenarios/" in f.filename]
+    frame = frames[-1] if frames else None
+    return f"{Path(frame.filename).name}:{frame.lineno}: " if frame else ""
+
+
+def summary(outcomes: list[Outcome]) -> tuple[str, bool]:
+    counts = {v: sum(o.verdict == v for o in outcomes) for v in ("passed", "failed", "skipped")}
+    text = f"{counts['passed']} passed, {counts['failed']} failed"
+    if counts["skipped"]:
+        text += f", {counts['skipped']} skipped"
+    return text, counts["failed"] == 0 and counts["passed"] > 0

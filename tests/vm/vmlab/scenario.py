@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Scenarios: small python files with a docstring, found in a folder, expanded to their variants.
+
+A scenario file has
+    run(lab, **variant)   raises to fail; everything it mapped or loaded is undone by the laboratory
+and may have
+    VARIANTS              {"name": {keyword: value}}: run once for each
+    OURS                  roles ("server", "client") that must be this project's modules, else it is skipped
+    CPUS                  CPUs of each machine
+    KINDS                 kernels that it makes sense on
+    INTEROP               True: also run against the in-tree modules, in both directions
+    SLOW                  takes a minute or more
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+FOLDER = Path(__file__).resolve().parent.parent / "scenarios"
+
+
+class Skip(Exception):
+    """Raised by a scenario that does not apply to these machines; the text says why."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    title: str
+    module: ModuleType
+    variant: dict[str, object] = field(default_factory=dict)
+    ours: tuple[str, ...] = ()
+    cpus: int = 0
+    kinds: tuple[str, ...] = ("stock", "debug", "uml")
+    slow: bool = False
+    interop: bool = False
+
+
+def load(path: Path) -> list[Scenario]:
+    """The variants of one file."""
+    spec = importlib.util.spec_from_file_location(f"scenario_{path.stem}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    lines = (module.__doc__ or "").strip().splitlines()
+    if not lines:
+        raise ValueError(f"{path} has no docstring: say what it proves")
+    name = path.stem.replace("_", "-")
+    variants: dict[str, dict[str, object]] = getattr(module, "VARIANTS", {"": {}})
+    return [Scenario(f"{name}[{key}]" if key else name, lines[0], module, variant,
+                     tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0),
+                     tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
+                     getattr(module, "INTEROP", False))
+            for key, variant in variants.items()]
+
+
+def find(words: list[str], with_slow: bool = True) -> list[Scenario]:
+    """Scenarios by name, name with variant, or path of a file; all when no word is given."""
+    every = [s for path in sorted(FOLDER.glob("*.py")) for s in load(path)]
+    if not words:
+        return [s for s in every if with_slow or not s.slow]
+    chosen: list[Scenario] = []
+    for word in words:
+        found = [s for s in every if word in (s.name, s.name.partition("[")[0])]
+        if not found and Path(word).is_file():
+            found = load(Path(word))
+        if not found:
+            raise ValueError(f"no scenario {word}: see --list")
+        chosen += [s for s in found if s not in chosen]
+    return chosen

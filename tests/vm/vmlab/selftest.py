@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the harness itself that need no machine."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import klog, scenario
+from .cache import KEEP, Cache
+from .initramfs import Archive
+from .link import Cable
+
+BAD = """
+[   12.3] WARNING: CPU: 0 PID: 12 at drivers/block/x.c:12 x_open+0x1/0x2 [x]
+[   12.3] WARNING: CPU: 0 PID: 12 at lib/debugobjects.c:505 debug_print_object+0x1/0x2
+[   12.3] BUG: kernel NULL pointer dereference, address: 0000000000000008
+[   12.3] BUG: KASAN: slab-use-after-free in x+0x1/0x2
+[   12.3] BUG: sleeping function called from invalid context at mm/slab.h:42
+[   12.3] BUG: scheduling while atomic: fio/123/0x00000002
+[   12.3] Oops: 0002 [#1] PREEMPT SMP
+[   12.3] UBSAN: array-index-out-of-bounds in x.c:1:2
+[   12.3] WARNING: possible circular locking dependency detected
+[   12.3] INFO: task fio:12 blocked for more than 120 seconds.
+[   12.3] rcu: INFO: rcu_preempt self-detected stall on CPU
+[   12.3] refcount_t: underflow; use-after-free.
+[   12.3] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+[   12.3] ODEBUG: free active (active state 0) object type: timer_list
+[   12.3] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [fio:12]
+[   12.3] NETDEV WATCHDOG: eth0 (virtio_net): transmit queue 0 timed out
+[   12.3] sysfs: cannot create duplicate filename '/class/x'
+[   12.3] kobject: 'x' (00000000): does not have a release() function, it is broken
+[   12.3] BUG x (Tainted: G): Objects remaining in x on __kmem_cache_shutdown()
+"""
+
+GOOD = """
+[    1.2] rtrs_core: loading out-of-tree module taints kernel.
+[    1.2] rtrs_core: module verification failed: signature and/or required key missing - tainting kernel
+[    1.2] null_blk: disk nullb7 created
+[    1.2] kmemleak: Kernel memory leak detector initialized
+[    1.2] rnbd_client L1: <x@vm> I/O error
+"""
+
+
+class Klog(unittest.TestCase):
+    def test_bad_lines(self) -> None:
+        for line in BAD.strip().splitlines():
+            self.assertEqual(klog.findings(line), [line], line)
+
+    def test_good_lines(self) -> None:
+        self.assertEqual(klog.findings(GOOD), [])
+
+    def test_taint(self) -> None:
+        self.assertEqual(klog.taint(1 << 12 | 1 << 13), "")
+        self.assertEqual(klog.taint(1 << 12 | 1 << 9 | 1 << 7), "DW")
+
+
+class CacheTest(unittest.TestCase):
+    def test_built_once_and_pruned(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cache = Cache(Path(folder))
+            built: list[str] = []
+
+            def entry(key: str) -> Path:
+                def build(path: Path) -> None:
+                    built.append(key)
+                    (path / "x").write_text(key, encoding="ascii")
+                return cache.entry("thing", [key], build)
+
+            self.assertEqual(entry("a"), entry("a"))
+            self.assertEqual(built, ["a"])
+            for key in "bcdef":
+                entry(key)
+            self.assertEqual(len(list(Path(folder).glob("thing-*"))), KEEP)
+
+    def test_failed_build_leaves_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            def build(path: Path) -> None:
+                (path / "half").touch()
+                raise OSError("no")
+            with self.assertRaises(OSError):
+                Cache(Path(folder)).entry("thing", ["a"], build)
+            self.assertEqual([p for p in Path(folder).iterdir() if p.is_dir()], [])
+
+
+class ArchiveTest(unittest.TestCase):
+    def test_busybox_reads_it(self) -> None:
+        archive = Archive()
+        archive.folder("d")
+        archive.file("d/f", b"hello")
+        archive.link("l", "d/f")
+        with tempfile.TemporaryDirectory() as folder:
+            archive.write(Path(folder) / "a.cpio")
+            with (Path(folder) / "a.cpio").open("rb") as f:
+                subprocess.run(["busybox", "cpio", "-i"], stdin=f, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+            self.assertEqual((Path(folder) / "l").read_bytes(), b"hello")
+
+
+class LinkTest(unittest.TestCase):
+    def test_dead_end_drops_frames(self) -> None:
+        cable = Cable()
+        try:
+            left = cable.ends[0]
+            left.plug()
+            for _ in range(3000):  # far more than a socket buffers
+                left._sock.send(bytes(1500))
+        finally:
+            cable.close()
+
+
+class Scenarios(unittest.TestCase):
+    def test_every_file_loads(self) -> None:
+        found = scenario.find([])
+        self.assertGreater(len(found), 10)
+        self.assertEqual(len({s.name for s in found}), len(found))
+
+
+def run() -> list[str]:
+    """Complaints; empty when all is well."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(__import__(__name__, fromlist=["run"]))
+    result = unittest.TestResult()
+    suite.run(result)
+    return [text for _, text in [*result.errors, *result.failures]]

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The static checks of this project: one small function per rule, each with examples of its own."""
+
+# Importing a module registers its rules, in the order of this list.
+from . import text_rules, whitespace, layering, kernel_cxx, documents, external
+from .registry import RULES
+from .tree import Tree
+
+__all__ = ["RULES", "Tree"]
+__all__ += ["documents", "external", "kernel_cxx", "layering", "text_rules", "whitespace"]

@@ -31,7 +31,7 @@ Result<Box<RequestTable>> RequestTable::create(const DeviceRef &device, const De
 		r.message_offset = i % kMessagesPerPage * kMessageStride;
 		r.message = r.message_page->data() + r.message_offset;
 		r.message_dma = r.message_page->dma_addr() + r.message_offset;
-		r.region = TRY(MemoryRegion::create(device.pd(), limits.mr_type, limits.max_pages));
+		r.region = TRY(MemoryRegion::create(device, limits.mr_type, limits.max_pages));
 	}
 	return t;
 }

@@ -143,7 +143,7 @@ Status Path::submit(const rtrs_clt_request &in)
 		if (r.region.length() != in.data_len)
 			return err::einval;
 		// What a peer may have kept of an earlier request opens nothing.
-		r.region.bump_key();
+		r.region.renew_key();
 	}
 
 	r.in = in;
@@ -169,7 +169,6 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 
 	// What the post reads, all in this frame (protocol G.1-63).
 	ib_sge sges[kMaxSendSges];
-	ib_reg_wr registration;
 	ib_rdma_wr write{};
 	int n = 0;
 	if (!read && use_region) {
@@ -191,13 +190,17 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 	write.remote_addr = chunk.address.value + (read ? in.data_len : 0);
 	write.rkey = chunk.rkey.value;
 
+	Registration registration;
 	ib_send_wr *first = &write.wr;
 	ChainCost cost{.work_requests = 1};
 	if (use_region) {
 		const int access = IB_ACCESS_LOCAL_WRITE | (read ? IB_ACCESS_REMOTE_WRITE : 0);
-		r.region.fill_reg_wr(registration, con.send_cqe(), access, &write.wr);
-		first = &registration.wr;
-		cost = {.work_requests = 2, .registrations = 1};
+		registration.fill(r.region, con.send_cqe(), access);
+		registration.last().next = &write.wr;
+		first = &registration.first();
+		cost = {.work_requests = 2,
+			.registrations = 1,
+			.guards = registration.guards()};
 	}
 
 	Status posted;

@@ -53,6 +53,9 @@ struct ChainCost {
 	u32 work_requests;
 	u32 registrations = 0;
 	u32 invalidations = 0;
+	u32 guards = 0; // of registrations, beside `work_requests`; see Registration
+
+	u32 total() const { return work_requests + guards; }
 };
 
 class Connection : public rtrs_connection {
@@ -77,9 +80,10 @@ public:
 	// May sleep. The queues are drained, or were never used.
 	void destroy_queues() { rtrs_connection_destroy_queues(this); }
 
-	// Posts a chain of cost.work_requests, first to last. The last one gets IB_SEND_SIGNALED
-	// when the ledger or the caller wants it. Any context. EAGAIN: no room now, a completion
-	// is outstanding that will make some; else what the device says, and nothing was posted.
+	// Posts a chain of cost.total() work requests, first to last. The last one gets
+	// IB_SEND_SIGNALED when the ledger or the caller wants it. Any context. EAGAIN: no room
+	// now, a completion is outstanding that will make some; else what the device says, and
+	// nothing was posted.
 	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
 			 Signal signal = Signal::WhenDue)
 	{
@@ -88,7 +92,7 @@ public:
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 			const SendPermit permit =
-			    ledger_.reserve(cost.work_requests, signal == Signal::Always);
+			    ledger_.reserve(cost.total(), signal == Signal::Always);
 			if (permit == SendPermit::Full)
 				return err::eagain;
 			signaled = permit == SendPermit::Signaled;
@@ -98,7 +102,7 @@ public:
 				// A chain that went out in part can't be taken back, but then the
 				// queue pair is broken, and its owner closes it.
 				if (bad == first)
-					ledger_.cancel(cost.work_requests, permit);
+					ledger_.cancel(cost.total(), permit);
 				return Error::from_code(code);
 			}
 		}
@@ -108,6 +112,8 @@ public:
 			counters_.add(&WrCounters::registrations, u64{cost.registrations});
 		if (cost.invalidations)
 			counters_.add(&WrCounters::invalidations, u64{cost.invalidations});
+		if (cost.guards)
+			counters_.add(&WrCounters::guards, u64{cost.guards});
 		if (signaled)
 			counters_.inc(&WrCounters::signaled);
 		return {};

@@ -87,19 +87,22 @@ private:
 	dma_data_direction dir_ = DMA_NONE;
 };
 
-// A fast-registration region. Its key changes in the low 8 bits with each bump_key(), so that a
-// peer's old key opens nothing.
+// A fast-registration region. Its key changes in the low 8 bits with each renew_key(), so that a
+// peer's old key opens nothing. On a device that repeats local work the key stays: there a
+// registration begins with the invalidation of the key, and two keys can't be told apart.
 class MemoryRegion {
 public:
 	constexpr MemoryRegion() = default;
 	// Room for `max_pages` pages. ENOMEM or what the device says. May sleep.
-	static Result<MemoryRegion> create(ib_pd *pd, ib_mr_type type, u32 max_pages)
+	static Result<MemoryRegion> create(const DeviceRef &device, ib_mr_type type, u32 max_pages)
 	{
 		MemoryRegion r;
-		r.mr_ = TRY(cxxrt::from_err_ptr(ib_alloc_mr(pd, type, max_pages)));
+		r.mr_ = TRY(cxxrt::from_err_ptr(ib_alloc_mr(device.pd(), type, max_pages)));
+		r.repeatable_ = device.repeats_local_work();
 		return r;
 	}
-	MemoryRegion(MemoryRegion &&o) : mr_(cxxrt::exchange(o.mr_, static_cast<ib_mr *>(nullptr)))
+	MemoryRegion(MemoryRegion &&o)
+	    : mr_(cxxrt::exchange(o.mr_, static_cast<ib_mr *>(nullptr))), repeatable_(o.repeatable_)
 	{
 	}
 	MemoryRegion &operator=(MemoryRegion &&o)
@@ -107,6 +110,7 @@ public:
 		if (this != &o) {
 			reset();
 			mr_ = cxxrt::exchange(o.mr_, static_cast<ib_mr *>(nullptr));
+			repeatable_ = o.repeatable_;
 		}
 		return *this;
 	}
@@ -129,7 +133,13 @@ public:
 			return err::einval;
 		return {};
 	}
-	void bump_key() { ib_update_fast_reg_key(mr_, ib_inc_rkey(mr_->rkey)); }
+	void renew_key()
+	{
+		if (!repeatable_)
+			ib_update_fast_reg_key(mr_, ib_inc_rkey(mr_->rkey));
+	}
+	// Whether a registration has to stand being executed twice.
+	bool repeatable() const { return repeatable_; }
 
 	Rkey rkey() const { return {mr_->rkey}; }
 	u32 lkey() const { return mr_->lkey; }
@@ -159,6 +169,38 @@ public:
 
 private:
 	ib_mr *mr_ = nullptr;
+	bool repeatable_ = false;
+};
+
+// The work requests that register a region under its present key: REG_MR, and on a device that
+// repeats local work LOCAL_INV before it, whose first execution changes nothing. Lives until it is
+// posted.
+class Registration {
+public:
+	Registration() = default;
+	// `region` is not registered.
+	void fill(const MemoryRegion &region, ib_cqe *cqe, int access)
+	{
+		region.fill_reg_wr(reg_, cqe, access, nullptr);
+		guarded_ = region.repeatable();
+		if (guarded_) {
+			MemoryRegion::fill_local_inv(guard_, cqe, region.rkey());
+			guard_.next = &reg_.wr;
+		}
+	}
+	Registration(const Registration &) = delete;
+	Registration &operator=(const Registration &) = delete;
+
+	// After fill().
+	ib_send_wr &first() { return guarded_ ? guard_ : reg_.wr; }
+	ib_send_wr &last() { return reg_.wr; }
+	u32 guards() const { return guarded_; }
+	enum : u32 { kMaxGuards = 1 };
+
+private:
+	ib_send_wr guard_;
+	ib_reg_wr reg_;
+	bool guarded_ = false;
 };
 
 } // namespace rtrs

@@ -13,6 +13,7 @@ struct WrCounters {
 	cxxrt::u64 doorbells;	     // calls that handed a chain to the device
 	cxxrt::u64 registrations;    // REG_MR among the work requests
 	cxxrt::u64 invalidations;    // LOCAL_INV and SEND_WITH_INV among the work requests
+	cxxrt::u64 guards;	     // LOCAL_INV before a REG_MR, which soft-RoCE needs; not counted above
 	cxxrt::u64 signaled;	     // work requests that asked for a completion
 	cxxrt::u64 send_completions; // completions of send queues
 	cxxrt::u64 recv_completions;
@@ -29,6 +30,7 @@ constexpr WrCounterRow kWrCounterRows[] = {
     {"doorbells", &WrCounters::doorbells},
     {"registrations", &WrCounters::registrations},
     {"invalidations", &WrCounters::invalidations},
+    {"guards", &WrCounters::guards},
     {"signaled", &WrCounters::signaled},
     {"send_completions", &WrCounters::send_completions},
     {"recv_completions", &WrCounters::recv_completions},

@@ -14,7 +14,7 @@ namespace rtrs::server {
 namespace {
 
 // Longest answer: data, new key, invalidation, answer. Before it, the chunk's invalidation.
-constexpr u32 kMaxAnswer = 4;
+constexpr u32 kMaxAnswer = 4 + Registration::kMaxGuards;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.
@@ -48,7 +48,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 	const u32 cqes = static_cast<u32>(device.max_cqe) - 2 * kDrainRoom;
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
-	const u32 per_request = settings().always_invalidate ? 5 : 3;
+	u32 per_request = settings().always_invalidate ? 5 : 3;
+	if (settings().always_invalidate && path_.device_ref().repeats_local_work())
+		per_request += Registration::kMaxGuards;
 
 	rtrs_queue_config config{};
 	config.recv_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : depth);

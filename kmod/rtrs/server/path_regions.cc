@@ -67,11 +67,11 @@ Result<PathRegions> PathRegions::create(const DeviceRef &device, const ChunkPool
 		const u32 first = i * split.chunks_per_region;
 		TRY(r.map(device.ibdev(), chunks, first, split.chunks_per_region));
 		TRY(all.add_addresses(r, first, split.chunks_per_region, chunk_size));
-		r.mr = TRY(MemoryRegion::create(device.pd(), IB_MR_TYPE_MEM_REG,
+		r.mr = TRY(MemoryRegion::create(device, IB_MR_TYPE_MEM_REG,
 						split.chunks_per_region + kSpare));
 		TRY(r.mr.map(r.table.sgl, r.mapped, chunk_size));
 		// The key that the device gave out first may be guessed by whoever had it before.
-		r.mr.bump_key();
+		r.mr.renew_key();
 		cond_resched();
 	}
 	return all;

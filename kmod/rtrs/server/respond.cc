@@ -19,13 +19,15 @@ class Chain {
 public:
 	void append(ib_send_wr &wr)
 	{
-		if (last_)
-			last_->next = &wr;
-		else
-			first_ = &wr;
-		last_ = &wr;
-		wr.next = nullptr;
+		append(wr, wr);
 		cost.work_requests++;
+	}
+	void append(Registration &registration)
+	{
+		append(registration.first(), registration.last());
+		cost.work_requests++;
+		cost.registrations++;
+		cost.guards += registration.guards();
 	}
 	ib_send_wr *first() const { return first_; }
 	ib_send_wr *last() const { return last_; }
@@ -33,6 +35,16 @@ public:
 	ChainCost cost{.work_requests = 0};
 
 private:
+	void append(ib_send_wr &first, ib_send_wr &last)
+	{
+		if (last_)
+			last_->next = &first;
+		else
+			first_ = &first;
+		last_ = &last;
+		last.next = nullptr;
+	}
+
 	ib_send_wr *first_ = nullptr;
 	ib_send_wr *last_ = nullptr;
 };
@@ -88,13 +100,12 @@ Status RequestSlot::post_answer()
 
 	// Each answer gives the chunk a new key, also that of a request that failed. A key that was
 	// made for a chain which then found no room was never registered.
-	ib_reg_wr reg;
+	Registration registration;
 	if (new_key) {
 		MemoryRegion &region = regions.region(slot_.value);
-		region.bump_key();
-		region.fill_reg_wr(reg, con.send_cqe(), PathRegions::access(), nullptr);
-		chain.append(reg.wr);
-		chain.cost.registrations++;
+		region.renew_key();
+		registration.fill(region, con.send_cqe(), PathRegions::access());
+		chain.append(registration);
 	}
 
 	ib_send_wr inv{};

@@ -9,8 +9,8 @@ from vmlab.lab import Lab
 OURS = ("client",)
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 COUNT = 256
-FIELDS = ("requests", "work_requests", "doorbells", "registrations", "invalidations", "signaled",
-          "send_completions", "recv_completions")
+FIELDS = ("requests", "work_requests", "doorbells", "registrations", "invalidations", "guards",
+          "signaled", "send_completions", "recv_completions")
 
 
 def counters(lab: Lab) -> dict[str, int]:
@@ -65,6 +65,8 @@ def judge(got: dict[str, int], rw: str, what: str) -> None:
     rnbd.check(0 <= got["doorbells"] - COUNT <= extra + got["heartbeats"], f"{what}: want one doorbell each: {got}")
     rnbd.check(got["registrations"] <= (each - 1) * COUNT + extra, f"{what}: too many registrations: {got}")
     rnbd.equal(got["invalidations"], 0, f"{what}: local invalidations")
+    # The price of soft-RoCE, beside the work requests that hardware has.
+    rnbd.equal(got["guards"], got["registrations"], f"{what}: guards of registrations")
     rnbd.check(got["signaled"] <= got["work_requests"] // 16 + got["heartbeats"] + 1,
                f"{what}: want at most one signaled in 16: {got}")
     rnbd.check(got["send_completions"] <= got["signaled"] + 1, f"{what}: more completions than were asked for: {got}")

@@ -67,6 +67,7 @@ void numbers(TextView text)
 	(void)cxxrt::parse_one(text).ok();
 	(void)rtrs::parse_reset(text).ok();
 	(void)rtrs::parse_reconnect_attempts(text).ok();
+	(void)rtrs::parse_request_timeout(text).ok();
 	(void)rnbd::parse_unmap_mode(text).ok();
 	if (auto p = rtrs::parse_policy(text); p.ok())
 		MUST(static_cast<unsigned>(p.value()) < rtrs::kPolicies);

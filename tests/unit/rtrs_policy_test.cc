@@ -194,4 +194,10 @@ TEST(SysfsInput, ReconnectAttempts)
 	EXPECT_EQ(code(parse_reconnect_attempts("10000")), -22);
 	EXPECT_EQ(code(parse_reconnect_attempts("99999999999")), -34);
 	EXPECT_EQ(code(parse_reconnect_attempts("x")), -22);
+	EXPECT_EQ(parse_request_timeout("0\n").value(), 0);
+	EXPECT_EQ(parse_request_timeout("3600").value(), 3600);
+	EXPECT_EQ(code(parse_request_timeout("-1")), -22);
+	EXPECT_EQ(code(parse_request_timeout("3601")), -22);
+	EXPECT_EQ(code(parse_request_timeout("99999999999")), -34);
+	EXPECT_EQ(code(parse_request_timeout("60s")), -22);
 }

@@ -252,6 +252,7 @@ void Path::attempt()
 	session_.path_up();
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
 	heartbeat_.start(&*connections_[0], workqueue_);
+	start_deadline();
 	attempt_ended();
 }
 

@@ -155,6 +155,10 @@ private:
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
 
+	// deadline.cc
+	void start_deadline();
+	void check_deadline();
+
 	// submit.cc
 	ClientConnection &choose_connection(const rtrs_clt_request &request);
 	Status post(Request &r, ClientConnection &con, ChunkOffset offset, int mapped);
@@ -225,6 +229,8 @@ private:
 	CompletionEntry<Path, &Path::on_info_received> info_received_entry_{this};
 	CompletionEntry<Path, &Path::on_heartbeat_sent> heartbeat_sent_{this};
 	HeartbeatTimer heartbeat_{this, on_heartbeat_lost, heartbeat_sent_.get()};
+
+	cxxrt::DelayedWork<Path, &Path::check_deadline> deadline_{this};
 
 	// As long as the path.
 	cxxrt::Box<PathStats> stats_;

@@ -27,8 +27,9 @@ void Path::tear_down()
 	// those who come later see that it is not.
 	WRITE_ONCE(posting_, false);
 	synchronize_rcu();
-	// 2. No heartbeat is posted any more.
+	// 2. No heartbeat is posted any more, and nobody looks at the age of requests.
 	heartbeat_.stop();
+	deadline_.cancel_sync();
 	// 3. Every handler has run, and none will run again.
 	for (Box<ClientConnection> &con : connections_)
 		if (con)

@@ -14,6 +14,7 @@
 #include <rtrs/client/path.hh>
 #include <rtrs/client/permits.hh>
 #include <rtrs/pure/policy.hh>
+#include <rtrs/pure/sysfs_text.hh>
 #include <rtrs/wire/session_name.hh>
 
 namespace rtrs::client {
@@ -38,6 +39,8 @@ public:
 	const Uuid &uuid() const { return uuid_; }
 	u32 reconnect_delay() const { return reconnect_delay_; }
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
+	// Seconds; 0 is without limit.
+	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
 	u32 irq_connections() const { return irq_connections_; }
 	u32 poll_connections() const { return poll_connections_; }
 	// Service connection included.
@@ -107,9 +110,11 @@ private:
 	Status create_files();
 	void remove_files();
 	void show_max_reconnects(cxxrt::SysfsText &out);
+	void show_request_timeout(cxxrt::SysfsText &out);
 	void show_policy(cxxrt::SysfsText &out);
 	void show_add_path(cxxrt::SysfsText &out);
 	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
+	Status store_request_timeout(TextView text, cxxrt::SysfsCall &);
 	Status store_policy(TextView text, cxxrt::SysfsCall &);
 	Status store_add_path(TextView text, cxxrt::SysfsCall &);
 	static const cxxrt::DeviceFile<Session> kFiles[];
@@ -123,6 +128,7 @@ private:
 	const u32 irq_connections_;
 	const u32 poll_connections_;
 	int max_reconnects_;
+	u32 request_timeout_ = kDefaultRequestTimeout;
 	Policy policy_ = kDefaultPolicy;
 
 	// Writers of the list and of the members behind it. Nobody waits for a path with it.

@@ -3,7 +3,6 @@
 #include <cxxrt/log.hh>
 #include <rtrs/client/module.hh>
 #include <rtrs/client/session.hh>
-#include <rtrs/pure/sysfs_text.hh>
 
 using namespace cxxrt;
 
@@ -12,6 +11,8 @@ namespace rtrs::client {
 constinit const DeviceFile<Session> Session::kFiles[] = {
     DeviceFile<Session>::read_write("max_reconnect_attempts", &Session::show_max_reconnects,
 				    &Session::store_max_reconnects),
+    DeviceFile<Session>::read_write("request_timeout", &Session::show_request_timeout,
+				    &Session::store_request_timeout),
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
     DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
@@ -44,6 +45,18 @@ Status Session::store_max_reconnects(TextView text, SysfsCall &)
 {
 	const int attempts = TRY(parse_reconnect_attempts(text));
 	WRITE_ONCE(max_reconnects_, attempts);
+	return {};
+}
+
+void Session::show_request_timeout(SysfsText &out)
+{
+	out.print("%u\n", request_timeout());
+}
+
+Status Session::store_request_timeout(TextView text, SysfsCall &)
+{
+	const int seconds = TRY(parse_request_timeout(text));
+	WRITE_ONCE(request_timeout_, static_cast<u32>(seconds));
 	return {};
 }
 

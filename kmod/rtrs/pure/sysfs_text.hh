@@ -10,6 +10,11 @@ namespace rtrs {
 constexpr int kMaxReconnectAttempts = 9999;
 constexpr int kReconnectForever = -1;
 
+// Seconds that a request waits for the server before its path is given up.
+constexpr int kDefaultRequestTimeout = 60;
+constexpr int kMaxRequestTimeout = 3600;
+constexpr int kNoRequestTimeout = 0;
+
 // Statistics are cleared by "0" (documented) and by "1" (in-tree). EINVAL.
 constexpr Status parse_reset(TextView t)
 {
@@ -23,6 +28,12 @@ constexpr Status parse_reset(TextView t)
 constexpr Result<int> parse_reconnect_attempts(TextView t)
 {
 	return cxxrt::parse_int(t, kReconnectForever, kMaxReconnectAttempts);
+}
+
+// 0 to 3600 seconds. EINVAL, ERANGE.
+constexpr Result<int> parse_request_timeout(TextView t)
+{
+	return cxxrt::parse_int(t, kNoRequestTimeout, kMaxRequestTimeout);
 }
 
 } // namespace rtrs

@@ -9,7 +9,7 @@ RO, RW = "444", "644"
 # Below /sys/class/rtrs-client/vm; entries that in-tree lacks are marked with True.
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
-    ("add_path", RW, False),
+    ("request_timeout", RW, True), ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
@@ -41,6 +41,11 @@ BAD = (
     ("paths/{p}/reconnect", "2", "EINVAL"), ("paths/{p}/disconnect", "yes", "EINVAL"),
     ("paths/{p}/remove_path", "0", "EINVAL"), ("paths/{p}/stats/rdma", "x", "EINVAL"),
     ("paths/{p}/stats/reset_all", "7", "EINVAL"),
+)
+# Likewise, where in-tree has no such entry.
+BAD_OURS = (
+    ("request_timeout", "-1", "EINVAL"), ("request_timeout", "3601", "EINVAL"), ("request_timeout", "1m", "EINVAL"),
+    ("request_timeout", "99999999999", "ERANGE"),
 )
 
 
@@ -84,8 +89,9 @@ def run(lab: Lab) -> None:
     rnbd.check(not bad, "\n".join(bad))
     values(lab, name, path, export, session)
 
-    errors = rnbd.write_errors(lab.client, [(f"{session}/{entry.format(p=path)}", text) for entry, text, _ in BAD])
-    for (entry, text, want), got in zip(BAD, errors, strict=True):
+    rows = BAD + BAD_OURS if lab.ours("client") else BAD
+    errors = rnbd.write_errors(lab.client, [(f"{session}/{entry.format(p=path)}", text) for entry, text, _ in rows])
+    for (entry, text, want), got in zip(rows, errors, strict=True):
         rnbd.equal(got, want, f"{text!r} to {entry}")
     rnbd.equal(rnbd.read(lab.client, f"{session}/paths/{path}/state"), "connected", "state after bad input")
     rnbd.unmap(lab, name)
@@ -103,6 +109,10 @@ def values(lab: Lab, name: str, path: str, export: str, session: str) -> None:
     rnbd.equal(rnbd.read(lab.client, f"{here}/state"), "connected", "state")
     rnbd.write(lab.client, f"{session}/max_reconnect_attempts", "7")
     rnbd.equal(rnbd.read(lab.client, f"{session}/max_reconnect_attempts"), "7", "max_reconnect_attempts")
+    if lab.ours("client"):
+        rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "60", "request_timeout")
+        rnbd.write(lab.client, f"{session}/request_timeout", "0")
+        rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "0", "request_timeout")
     policies = [("1", "min-inflight (MI: 1)"), ("RR", "round-robin (RR: 0)"), ("min-latency", "min-latency (ML: 2)")]
     if lab.ours("client"):  # in-tree compares the newline too, so that echo can't abbreviate
         policies += [("Round", "round-robin (RR: 0)"), ("min-l", "min-latency (ML: 2)")]

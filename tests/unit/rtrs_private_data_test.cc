@@ -235,7 +235,7 @@ TEST(Reject, CarriesAnErrnoOrBecomesConnectionReset)
 		bytes[4] = static_cast<u8>(value);
 		bytes[5] = static_cast<u8>(value >> 8);
 		int carried = static_cast<std::int16_t>(value);
-		int expected = carried < 0 && carried >= -4095 ? carried : -104;
+		int expected = carried < 0 && carried >= -511 ? carried : -104;
 		ASSERT_EQ(parse_reject(view(bytes)).code(), expected) << value;
 	}
 }

@@ -200,7 +200,9 @@ inline ConnectReply make_reject(Error reason)
 }
 
 // Client side: why the server refused. Always an error: ECONNRESET if the message is short or
-// foreign, or carries zero, a positive number or no errno at all (protocol A.3, G.3-18).
+// foreign, or carries zero, a positive number or no errno at all (protocol A.3, G.3-18). Numbers
+// beyond 511, which no response can carry either, are the kernel's own: the error ends a write
+// into sysfs, where 512 would have the system call restarted, and 529 (EIOCBQUEUED) is a BUG().
 inline Error parse_reject(ByteView data)
 {
 	Result<ConnectReply> read = data.read<ConnectReply>();
@@ -210,7 +212,7 @@ inline Error parse_reject(ByteView data)
 	if (!detail::greeting_ok(m.magic.get(), m.version.get()))
 		return err::econnreset;
 	s16 code = static_cast<s16>(m.error.get());
-	if (code >= 0 || code < -4095)
+	if (code >= 0 || code < -static_cast<int>(kMaxResponseError))
 		return err::econnreset;
 	return Error::from_code(code);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// The deadline of requests. Heartbeats prove that the service connection and the peer's kernel live,
-// not that a request is ever answered: an I/O connection or the server's disk can hang by itself.
-// When the oldest request of a path has waited too long, the path starts again, and its requests
-// go to another path or end with an error.
+// The deadline of requests. Heartbeats prove that the service connection and the peer's kernel
+// live, not that a request is ever answered: an I/O connection or the server's disk can hang by
+// itself. When the oldest request of a path has waited too long, the path starts again, and its
+// requests go to another path or end with an error.
 //
-// Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an instant.
+// Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an
+// instant.
 #include <cxxrt/log.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
@@ -45,8 +46,8 @@ void Path::check_deadline()
 				continue;
 			waited = static_cast<u32>((now - r.started_ns) / NSEC_PER_SEC);
 		}
-		log_error(log_name(), "a request was not answered within %u s, the path starts again",
-			  waited);
+		log_error(log_name(),
+			  "a request was not answered within %u s, the path starts again", waited);
 		fail(err::etimedout);
 		return;
 	}

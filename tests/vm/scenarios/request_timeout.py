@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A request that the server does not answer ends in time, though heartbeats go on, and the disk is usable afterwards."""
+"""A request that the server does not answer ends in time, though heartbeats go on; the disk is usable afterwards."""
 
 import time
 

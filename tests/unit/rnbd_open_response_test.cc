@@ -130,8 +130,8 @@ TEST(OpenResponse, PhysicalBlockSize)
 TEST(OpenResponse, Capacity)
 {
 	EXPECT_EQ(parse({{8, "0000000000000000"}}).capacity.value, 0u);
-	EXPECT_EQ(accept({{8, "0000000000004000"}}), 0);
-	EXPECT_EQ(accept({{8, "0100000000004000"}}), -22);
+	EXPECT_EQ(accept({{8, "FFFFFFFFFFFF3F00"}}), 0); // 2^54 - 1
+	EXPECT_EQ(accept({{8, "0000000000004000"}}), -22);
 	EXPECT_EQ(accept({{8, "FFFFFFFFFFFFFFFF"}}), -22);
 	// Whole blocks only.
 	EXPECT_EQ(parse({{8, "0F00000000000000"}, {38, "0010"}}).capacity.value, 8u);

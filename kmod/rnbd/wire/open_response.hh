@@ -27,8 +27,9 @@ struct DeviceProperties {
 
 // Bytes of a request must fit into 32 bits.
 constexpr u32 kMaxRangeSectors = 0xffffffffu >> kSectorShift;
-// 2^63 bytes is the end of what a loff_t reaches.
-constexpr u64 kMaxCapacitySectors = (u64{1} << 63) >> kSectorShift;
+// The size of a disk in bytes is a loff_t, so 2^63 bytes are one too many: the kernel would take
+// them for a negative size.
+constexpr u64 kMaxCapacitySectors = ((u64{1} << 63) - 1) >> kSectorShift;
 constexpr u32 kUnknownAlignment = 0xffffffff;
 constexpr u32 kMaxWireBlockSize = 32768;
 
@@ -81,7 +82,7 @@ struct ClientLimits {
 };
 
 // Client side. EMSGSIZE, EINVAL for another type, a logical block size that is no power of two from
-// 512 to the client's limit, or a capacity beyond 2^63 bytes. Limits that make no sense are
+// 512 to the client's limit, or a capacity of 2^63 bytes or more. Limits that make no sense are
 // reduced, never believed. A device that is refused must be closed again (protocol E.1); its id is
 // what open_response_id() reads.
 inline Result<DeviceProperties> parse_open_response(ByteView answer, const ClientLimits &limits)

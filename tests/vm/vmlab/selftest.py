@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from . import klog, scenario
+from . import klog, ktap, scenario
 from .cache import KEEP, Cache
 from .initramfs import Archive
 from .link import Cable
@@ -55,6 +55,46 @@ class Klog(unittest.TestCase):
     def test_taint(self) -> None:
         self.assertEqual(klog.taint(1 << 12 | 1 << 13), "")
         self.assertEqual(klog.taint(1 << 12 | 1 << 9 | 1 << 7), "DW")
+
+
+KTAP = """
+[   12.1] something before
+[   12.2]     KTAP version 1
+[   12.2]     # Subtest: lock
+[   12.2]     1..3
+[   12.3]     ok 1 lock_a
+[   12.3]     # lock_b: x.cc:7: does not hold: y
+[   12.4] another: line of another
+[   12.4]     not ok 2 lock_b
+[   12.5]     ok 3 lock_c # SKIP no lockdep
+[   12.5] # lock: pass:1 fail:1 skip:1 total:3
+[   12.5] not ok 1 lock
+[   12.6]     KTAP version 1
+[   12.6]     # Subtest: rcu
+[   12.6]     1..1
+[   12.6]     ok 1 rcu_a
+[   12.6] ok 2 rcu
+[   12.7] ok 3 nobody
+"""
+
+
+class KtapTest(unittest.TestCase):
+    def test_verdicts(self) -> None:
+        lock, rcu = ktap.parse(KTAP)
+        self.assertEqual([c.passed for c in lock.cases], [True, False, True])
+        self.assertEqual(lock.cases[2].skipped, "no lockdep")
+        self.assertEqual(lock.problems(), ["not ok: lock: lock_b\n# lock_b: x.cc:7: does not hold: y\n"
+                                           "another: line of another"])
+        self.assertEqual(rcu.problems(), [])
+        self.assertEqual(ktap.summary([lock, rcu]), "2 suites, 4 cases: 2 passed, 1 failed, 1 skipped")
+
+    def test_what_is_missing(self) -> None:
+        lines = KTAP.splitlines()
+        for without, complaint in (("1..1", "planned"), ("ok 1 rcu_a", "0 cases ran of 1"),
+                                   ("ok 2 rcu", "did not come to its end"), ("ok 1 lock_a", "verdict is missing")):
+            text = "\n".join(line for line in lines if not line.endswith(without))
+            self.assertIn(complaint, "\n".join(p for s in ktap.parse(text) for p in s.problems()), without)
+        self.assertEqual(ktap.parse("ok 1 nobody"), [])
 
 
 class CacheTest(unittest.TestCase):

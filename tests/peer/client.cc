@@ -42,12 +42,7 @@ ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
 	if (connections_.size() <= cid)
 		connections_.resize(cid + 1u);
 	connections_[cid] = std::make_unique<Connection>(target_.server, target_.port);
-	return connections_[cid]->connect(private_data);
-}
-
-ConnectResult Client::connect(uint16_t cid)
-{
-	ConnectResult r = connect_raw(cid, bytes_of(make_connect_request(request_fields(cid))));
+	ConnectResult r = connections_[cid]->connect(private_data);
 	if (r.kind == ConnectResult::Kind::Accepted && cid == 0) {
 		auto reply = parse_connect_reply({r.private_data.data(), r.private_data.size()});
 		if (!reply.ok())
@@ -55,6 +50,11 @@ ConnectResult Client::connect(uint16_t cid)
 		reply_ = reply.value();
 	}
 	return r;
+}
+
+ConnectResult Client::connect(uint16_t cid)
+{
+	return connect_raw(cid, bytes_of(make_connect_request(request_fields(cid))));
 }
 
 void Client::connect_all()
@@ -91,7 +91,7 @@ bool Client::receive_info(milliseconds timeout)
 	if (!s.ok())
 		throw LocalError("the server's INFO_RSP is not acceptable");
 	for (uint16_t cid = 0; cid < connection_count_; cid++)
-		post_receives(cid, 128);
+		post_receives(cid, receive_count_);
 	answer_ = std::make_unique<Memory>(con(1).pd(), size_t{1} << 20);
 	return true;
 }

@@ -74,7 +74,12 @@ public:
 	Answer close(uint32_t device_id);
 	uint32_t device_id() const { return device_id_; }
 
-	Connection &con(uint16_t cid) { return *connections_.at(cid); }
+	// Throws std::out_of_range if it was not made.
+	Connection &con(uint16_t cid)
+	{
+		auto &c = connections_.at(cid);
+		return c ? *c : throw std::out_of_range("no such connection");
+	}
 	std::span<std::byte> answer() { return answer_->span(); }
 	bool closed(milliseconds timeout = milliseconds(10000));
 	uint32_t queue_depth() const { return reply_.queue_depth.value; }
@@ -85,6 +90,8 @@ public:
 	const rtrs::Uuid &session_uuid() const { return session_; }
 	void join_session(const rtrs::Uuid &session) { session_ = session; }
 	void set_first(bool first) { first_ = first; }
+	// Fewer than by default make a session that begins sooner; before receive_info().
+	void set_receives(unsigned count) { receive_count_ = count; }
 	rtrs::ImmLayout layout() const;
 
 private:
@@ -95,6 +102,7 @@ private:
 	rtrs::Uuid path_;
 	rtrs::Uuid session_;
 	bool first_ = true;
+	unsigned receive_count_ = 128; // of each connection
 	std::vector<std::unique_ptr<Connection>> connections_;
 	rtrs::ConnectReplyFields reply_{};
 	std::unique_ptr<Memory> info_;

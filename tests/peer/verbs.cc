@@ -21,14 +21,26 @@ void check(int rc, const char *what)
 
 } // namespace
 
-Memory::Memory(ibv_pd *pd, size_t size, int access) : bytes_(size)
+Memory::Memory(ibv_pd *pd, size_t size, int access) : bytes_(size), access_(access)
 {
-	mr_ = ibv_reg_mr(pd, bytes_.data(), bytes_.size(), access);
+	enroll(pd);
+}
+
+void Memory::enroll(ibv_pd *pd)
+{
+	mr_ = ibv_reg_mr(pd, bytes_.data(), bytes_.size(), access_);
 	if (!mr_)
 		throw LocalError(std::string("ibv_reg_mr: ") + std::strerror(errno));
 }
 
-Memory::Memory(Memory &&o) noexcept : bytes_(std::move(o.bytes_)), mr_(o.mr_)
+void Memory::renew()
+{
+	ibv_pd *pd = mr_->pd;
+	ibv_dereg_mr(mr_);
+	enroll(pd);
+}
+
+Memory::Memory(Memory &&o) noexcept : bytes_(std::move(o.bytes_)), access_(o.access_), mr_(o.mr_)
 {
 	o.mr_ = nullptr;
 }
@@ -61,7 +73,22 @@ Connection::Connection(const std::string &server, uint16_t port)
 			throw LocalError("cannot resolve " + server);
 		rdma_ack_cm_event(event);
 	}
+	create_queues();
+}
 
+Connection::Connection(rdma_cm_id *request)
+{
+	channel_ = rdma_create_event_channel();
+	if (!channel_)
+		throw LocalError(std::string("rdma_create_event_channel: ") + std::strerror(errno));
+	check(fcntl(channel_->fd, F_SETFL, O_NONBLOCK), "fcntl");
+	check(rdma_migrate_id(request, channel_), "rdma_migrate_id");
+	id_ = request;
+	create_queues();
+}
+
+void Connection::create_queues()
+{
 	cq_ = ibv_create_cq(id_->verbs, 4096, nullptr, nullptr, 0);
 	if (!cq_)
 		throw LocalError("ibv_create_cq");
@@ -130,6 +157,16 @@ ConnectResult Connection::connect(std::span<const std::byte> private_data, milli
 	return result;
 }
 
+void Connection::accept(std::span<const std::byte> private_data)
+{
+	rdma_conn_param param{};
+	param.private_data = private_data.data();
+	param.private_data_len = static_cast<uint8_t>(private_data.size());
+	param.rnr_retry_count = 7;
+	if (rdma_accept(id_, &param))
+		broken_ = true; // the client has gone meanwhile
+}
+
 void Connection::disconnect()
 {
 	rdma_disconnect(id_);
@@ -176,11 +213,16 @@ void Connection::post_send(std::span<const std::byte> data, std::optional<uint32
 	wr.opcode = imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
 	if (imm)
 		wr.imm_data = htonl(*imm);
-	ibv_send_wr *bad = nullptr;
-	if (ibv_post_send(id_->qp, &wr, &bad))
-		broken_ = true;
-	else
-		sends_++;
+	post(wr);
+}
+
+void Connection::post_send_invalidating(uint32_t rkey)
+{
+	ibv_send_wr wr{};
+	wr.wr_id = kSendMark;
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	wr.invalidate_rkey = rkey;
+	post(wr);
 }
 
 void Connection::post_write(std::span<const std::byte> data, uint64_t address, uint32_t rkey,
@@ -197,6 +239,11 @@ void Connection::post_write(std::span<const std::byte> data, uint64_t address, u
 	if (imm)
 		wr.imm_data = htonl(*imm);
 	wr.wr.rdma = {.remote_addr = address, .rkey = rkey};
+	post(wr);
+}
+
+void Connection::post(ibv_send_wr &wr)
+{
 	ibv_send_wr *bad = nullptr;
 	if (ibv_post_send(id_->qp, &wr, &bad))
 		broken_ = true;
@@ -210,9 +257,11 @@ bool Connection::poll_once()
 	ibv_wc wc[16];
 	int n = ibv_poll_cq(cq_, 16, wc);
 	for (int i = 0; i < n; i++) {
-		if (wc[i].status != IBV_WC_SUCCESS)
+		if (wc[i].status != IBV_WC_SUCCESS) {
+			if (!broken_)
+				failure_ = wc[i].status;
 			broken_ = true;
-		else if (wc[i].wr_id == kSendMark)
+		} else if (wc[i].wr_id == kSendMark)
 			sends_--;
 		else
 			received_.push_back(wc[i]);
@@ -239,15 +288,26 @@ std::optional<ibv_wc> Connection::wait_recv(milliseconds timeout)
 bool Connection::wait_closed(milliseconds timeout)
 {
 	auto deadline = Clock::now() + timeout;
-	while (!broken_ && Clock::now() < deadline) {
-		if (rdma_cm_event *event = wait_event(milliseconds(20))) {
-			broken_ = event->event == RDMA_CM_EVENT_DISCONNECTED ||
-				  event->event == RDMA_CM_EVENT_TIMEWAIT_EXIT;
-			rdma_ack_cm_event(event);
-		}
-		poll_once();
-	}
+	while (!broken_ && Clock::now() < deadline)
+		look_for_end(milliseconds(20));
 	return broken_;
+}
+
+bool Connection::poll_closed()
+{
+	if (!broken_)
+		look_for_end(milliseconds(0));
+	return broken_;
+}
+
+void Connection::look_for_end(milliseconds timeout)
+{
+	if (rdma_cm_event *event = wait_event(timeout)) {
+		broken_ = event->event == RDMA_CM_EVENT_DISCONNECTED ||
+			  event->event == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+		rdma_ack_cm_event(event);
+	}
+	poll_once();
 }
 
 bool Connection::wait_sends(milliseconds timeout)

@@ -34,6 +34,8 @@ public:
 	       int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	Memory(Memory &&o) noexcept;
 	~Memory();
+	// The same memory under another key; the old one opens nothing any more.
+	void renew();
 
 	std::byte *data() { return bytes_.data(); }
 	std::span<std::byte> span() { return bytes_; }
@@ -43,7 +45,10 @@ public:
 	uint64_t address() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
 
 private:
+	void enroll(ibv_pd *pd);
+
 	Bytes bytes_;
+	int access_;
 	ibv_mr *mr_;
 };
 
@@ -58,6 +63,8 @@ class Connection {
 public:
 	// Resolves address and route and creates the queue pair; no request is sent yet.
 	Connection(const std::string &server, uint16_t port);
+	// The other end: takes over the id of a connect request, whose event was acknowledged.
+	explicit Connection(rdma_cm_id *request);
 	~Connection();
 	Connection(const Connection &) = delete;
 	Connection &operator=(const Connection &) = delete;
@@ -67,12 +74,16 @@ public:
 			      milliseconds timeout = milliseconds(10000));
 	// Sends the request and does not wait: for half-open connections.
 	void connect_without_waiting(std::span<const std::byte> private_data);
+	// Answers the request that this end was made of.
+	void accept(std::span<const std::byte> private_data);
 	void disconnect();
 
 	ibv_pd *pd() const { return id_->pd; }
 
 	void post_recv(uint64_t wr_id, Memory *memory = nullptr);
 	void post_send(std::span<const std::byte> data, std::optional<uint32_t> imm = {});
+	// An empty SEND that takes the peer's right of access by this key away.
+	void post_send_invalidating(uint32_t rkey);
 	// RDMA write of `data` (which may be empty) to the address, with an immediate if given.
 	void post_write(std::span<const std::byte> data, uint64_t address, uint32_t rkey,
 			std::optional<uint32_t> imm);
@@ -81,14 +92,21 @@ public:
 	std::optional<ibv_wc> wait_recv(milliseconds timeout);
 	// Whether the peer has closed the connection, or it broke, within the time.
 	bool wait_closed(milliseconds timeout);
+	// The same without any wait.
+	bool poll_closed();
 	// Whether the last posted sends were carried out (all completions came with success).
 	bool wait_sends(milliseconds timeout);
+	// Why the first work request failed; IBV_WC_SUCCESS if none did.
+	ibv_wc_status failure() const { return failure_; }
 
 private:
 	static constexpr size_t kStaging = 1 << 20;
 
+	void create_queues();
+	void post(ibv_send_wr &wr);
 	rdma_cm_event *wait_event(milliseconds timeout);
 	bool poll_once();
+	void look_for_end(milliseconds timeout);
 	std::byte *stage(std::span<const std::byte> data);
 
 	rdma_event_channel *channel_ = nullptr;
@@ -98,6 +116,7 @@ private:
 	size_t staged_ = 0;
 	uint32_t sends_ = 0;
 	bool broken_ = false;
+	ibv_wc_status failure_ = IBV_WC_SUCCESS;
 	std::vector<ibv_wc> received_;
 };
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "lie.hh"
+
+namespace peer {
+
+std::vector<Lie> all_lies()
+{
+	std::vector<Lie> all;
+	for (auto *part :
+	     {handshake_lies, info_lies, response_lies, key_lies, rnbd_lies, silence_lies})
+		for (Lie &l : part())
+			all.push_back(std::move(l));
+	return all;
+}
+
+} // namespace peer

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "visit.hh"
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+namespace peer {
+
+namespace {
+
+using std::chrono::seconds;
+
+// The client's timeouts are 30 s, for a request 60 s, and emulated machines are slow.
+constexpr seconds kTimeoutMin{25};
+constexpr seconds kTimeoutMax{100};
+
+std::string name_of(int error)
+{
+	const char *name = error ? strerrorname_np(error) : "success";
+	return name ? name : std::to_string(error);
+}
+
+bool one_of(const std::string &word, const std::string &words)
+{
+	std::istringstream in(words);
+	for (std::string w; std::getline(in, w, '|');)
+		if (w == word)
+			return true;
+	return false;
+}
+
+std::string expect(int got, int want, const std::string &what)
+{
+	return got == want ? "" : what + ": got " + name_of(got) + ", want " + name_of(want);
+}
+
+std::string expect(bool got, bool want, const std::string &what)
+{
+	return got == want ? "" : what + (got ? " worked" : " failed");
+}
+
+std::string first_of(std::initializer_list<std::string> texts)
+{
+	for (const std::string &t : texts)
+		if (!t.empty())
+			return t;
+	return "";
+}
+
+bool power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+std::string limits(const MappedDisk &d)
+{
+	const uint64_t logical = d.number("queue/logical_block_size");
+	const uint64_t physical = d.number("queue/physical_block_size");
+	if (!power_of_two(logical) || !power_of_two(physical) || logical < 512 ||
+	    physical < logical)
+		return "block sizes " + std::to_string(logical) + " and " +
+		       std::to_string(physical);
+	if (d.number("size") % (logical / 512))
+		return "the size is no whole number of blocks";
+	const uint64_t granularity = d.number("queue/discard_granularity");
+	if (d.number("queue/discard_max_bytes") % logical || granularity % logical ||
+	    (d.number("queue/discard_max_bytes") && !granularity) ||
+	    d.number("discard_alignment") % logical)
+		return "discard limits";
+	return "";
+}
+
+// The state comes within a time, for it is reached behind a command.
+std::string reach(const MappedDisk &d, const std::string &state)
+{
+	for (int i = 0; i < 50 && d.state() != state; i++)
+		std::this_thread::sleep_for(milliseconds(100));
+	return d.state() == state ? "" : "state is " + d.state() + ", want " + state;
+}
+
+bool use(MappedDisk &d)
+{
+	const bool written = d.write_block();
+	return d.read_back() && written;
+}
+
+// ---- what the second word of an outcome asks for, on a mapped disk that was used
+
+std::string wait(MappedDisk &)
+{
+	std::this_thread::sleep_for(seconds(3));
+	return "";
+}
+
+std::string come_back(MappedDisk &d, bool same)
+{
+	return first_of({expect(d.reconnect(), 0, "reconnect"), reach(d, "open"),
+			 same ? expect(use(d), true, "I/O after a reconnect") : ""});
+}
+
+std::string come_back_refused(MappedDisk &d)
+{
+	return first_of({expect(d.reconnect(), ENOTCONN, "reconnect"), reach(d, "closed"),
+			 expect(use(d), false, "I/O without a path")});
+}
+
+std::string come_back_closed(MappedDisk &d)
+{
+	const std::string text = expect(d.reconnect(), 0, "reconnect");
+	std::this_thread::sleep_for(seconds(1));
+	return first_of(
+	    {text, reach(d, "closed"), expect(use(d), false, "I/O of a disk that is refused")});
+}
+
+std::string come_back_smaller(MappedDisk &d)
+{
+	const std::string text = come_back(d, false);
+	return d.number("size") == 1024 ? text : "the size is " + d.attribute("size");
+}
+
+std::string do_more(const std::string &word, MappedDisk &d)
+{
+	if (word == "wait" || word == "accomplice")
+		return wait(d);
+	if (word == "limits")
+		return limits(d);
+	if (word == "reconnect")
+		return come_back(d, true);
+	if (word == "reconnect-refused")
+		return come_back_refused(d);
+	if (word == "reconnect-stays-closed")
+		return come_back_closed(d);
+	if (word == "reconnect-smaller")
+		return come_back_smaller(d);
+	return "";
+}
+
+// I/O that is never answered ends when the administrator disconnects the path.
+std::string get_unstuck(MappedDisk &d)
+{
+	bool worked = true;
+	bool ended = false;
+	std::thread io([&] {
+		worked = use(d);
+		__atomic_store_n(&ended, true, __ATOMIC_RELEASE);
+	});
+	std::this_thread::sleep_for(seconds(3));
+	const bool early = __atomic_load_n(&ended, __ATOMIC_ACQUIRE);
+	const int code = d.disconnect();
+	io.join();
+	return first_of({expect(early, false, "I/O that nobody answered"),
+			 expect(code, 0, "disconnect"),
+			 expect(worked, false, "I/O over a path that was disconnected")});
+}
+
+// Many requests at a time, until the first fails or a time is over.
+void keep_busy(MappedDisk &d)
+{
+	constexpr int kThreads = 8;
+	const auto end = Clock::now() + seconds(2);
+	std::vector<std::thread> threads;
+	for (int i = 0; i < kThreads; i++)
+		threads.emplace_back([copy = d, end]() mutable {
+			while (Clock::now() < end && (copy.write_block() || copy.read_back()))
+				copy.read_back();
+		});
+	for (std::thread &t : threads)
+		t.join();
+}
+
+std::string use_mapped(MappedDisk &d, const std::string &outcome, const std::string &word)
+{
+	if (outcome == "stuck")
+		return get_unstuck(d);
+	if (word == "busy")
+		keep_busy(d);
+	const bool worked = use(d);
+	if (outcome == "any")
+		return "";
+	return first_of({expect(worked, outcome == "ok", "I/O"), do_more(word, d)});
+}
+
+std::string visit_lie(const Addresses &addresses, const Told &told)
+{
+	const std::string &all = told.lie.outcome;
+	const size_t colon = all.find(':');
+	const std::string outcome = all.substr(0, colon == all.npos ? all.find(' ') : colon);
+	const size_t space = all.find(' ');
+	const std::string word = space == all.npos ? "" : all.substr(space + 1);
+
+	MappedDisk d(addresses, told.lie.name);
+	MappedDisk other(addresses, told.lie.name + "-other");
+	if (word == "accomplice")
+		if (const int code = other.map(told.port))
+			return "map_device of another session: " + name_of(code);
+	const int code = d.map(told.port);
+	if (colon != all.npos) {
+		if (one_of(name_of(code), all.substr(colon + 1)))
+			return "";
+		if (!code)
+			d.unmap("force");
+		return "map_device: got " + name_of(code) + ", want " + all;
+	}
+	if (code)
+		return outcome == "any" ? "" : "map_device: " + name_of(code);
+	const std::string text = use_mapped(d, outcome, word);
+	const std::string unmapped = expect(d.unmap("force"), 0, "unmap");
+	if (word == "accomplice")
+		other.unmap("force");
+	return first_of({text, unmapped});
+}
+
+// In a session of the same name.
+std::string visit_honest(const Addresses &addresses, const Told &told, uint16_t honest)
+{
+	MappedDisk d(addresses, told.lie.name);
+	if (d.session_exists())
+		return "the session is still there";
+	if (const int code = d.map(honest))
+		return "an honest session afterwards: " + name_of(code);
+	return first_of({expect(use(d), true, "I/O in an honest session afterwards"),
+			 expect(d.unmap("normal"), 0, "unmap of an honest session afterwards")});
+}
+
+} // namespace
+
+bool is_slow(const Lie &lie)
+{
+	return lie.outcome.find("late") != std::string::npos;
+}
+
+std::string visit(const Addresses &addresses, const Told &told, uint16_t honest)
+{
+	const auto begin = Clock::now();
+	std::string text = visit_lie(addresses, told);
+	const auto took = std::chrono::duration_cast<seconds>(Clock::now() - begin);
+	if (text.empty() && is_slow(told.lie) && (took < kTimeoutMin || took > kTimeoutMax))
+		text = "took " + std::to_string(took.count()) + " s";
+	return first_of({text, visit_honest(addresses, told, honest)});
+}
+
+} // namespace peer

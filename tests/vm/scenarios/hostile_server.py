@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Lies of a server that breaks the protocol: each ends as it must, and an honest session works after it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+
+# Lies that a client notices by a timeout of 30 s are told side by side.
+VARIANTS = {"quick": {"options": ""}, "slow": {"options": "--slow"}}
+OURS = ("client",)
+TOP = Path(__file__).resolve().parents[3]
+
+
+def build() -> Path:
+    # Not a part of the make that may have started this.
+    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    subprocess.run(["make", "-s", "-C", str(TOP / "tests/peer")], check=True, env=alone)
+    return TOP / "build/peer"
+
+
+def run(lab: Lab, options: str) -> None:
+    programs = build()
+    lie, visit = lab.server.put(programs / "rtrs-lie"), lab.client.put(programs / "rtrs-visit")
+    lab.server.run("modprobe -a ib_uverbs rdma_ucm")
+    # /etc, which names the providers of libibverbs, is not the host's.
+    server = lab.server.spawn(f"echo $$ >/tmp/lie.pid\nIBV_DRIVERS=rxe exec {lie} >/tmp/lie.out 2>&1", 900)
+    rnbd.wait_until(lab.server, "grep -q ready /tmp/lie.out", 20, "the lying server's start")
+    rnbd.load_client(lab)
+    # LIES names some of them, for who looks for the reason of a failure.
+    names = os.environ.get("LIES", "")
+    result = lab.client.try_run(f"{visit} --client {lab.client.address()} --server {lab.server.address()} "
+                                f"{options} {names}", 240)
+    if result.timed_out:
+        raise AssertionError(f"a client's step does not end, behind:\n{result.out[-2000:]}")
+    lab.server.run("kill -TERM $(cat /tmp/lie.pid)")
+    ended = lab.server.wait(server)
+    said = lab.server.run("cat /tmp/lie.out")
+    bad = [line for line in (result.out + said).splitlines() if line.startswith("not ok")]
+    rnbd.check(result.ok and ended.ok, "\n".join(bad) or f"{result.out[-1000:]}\n{said[-1000:]}")
+    rnbd.unload_client(lab)

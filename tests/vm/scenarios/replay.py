@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A fuzzer repeats valid exchanges with mutations for a time: the server lives, and serves an honest client."""
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+from vmlab import fio, rnbd
+from vmlab.lab import Lab
+
+VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
+OURS = ("server",)
+TOP = Path(__file__).resolve().parents[3]
+
+
+def run(lab: Lab, invalidate: str) -> None:
+    # A round of a seed can be repeated: rtrs-replay --seed N --from ROUND --rounds 1.
+    seed = int(os.environ.get("SEED", "0")) or random.SystemRandom().getrandbits(32)
+    seconds = int(os.environ.get("SECONDS", "30"))
+    # Not a part of the make that may have started this.
+    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    subprocess.run(["make", "-s", "-C", str(TOP / "tests/peer")], check=True, env=alone)
+    replay = lab.client.put(TOP / "build/peer/rtrs-replay")
+    # The honest client's disk is its own; the other one is written to at will.
+    honest_disk = rnbd.null_disk(lab.server)
+    disk = rnbd.null_disk(lab.server, "nullbfuzz")
+    rnbd.load_server(lab, always_invalidate=invalidate, sess_queue_depth=32)
+    rnbd.load_client(lab)
+    lab.client.run("modprobe -a ib_uverbs rdma_ucm")
+    name = rnbd.map_device(lab, honest_disk)
+    # Slow enough to leave most of an emulated CPU to the fuzzer.
+    once = fio.verify_command(f"/dev/{name}", "4k", 4, "256k", rate_iops=40)
+    honest = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", seconds + 300)
+
+    # /etc, which names the providers of libibverbs, is not the host's.
+    result = lab.client.try_run(f"IBV_DRIVERS=rxe {replay} --server {lab.server.address()} --device {disk} "
+                                f"--seed {seed} --seconds {seconds}", seconds + 120)
+    print(f"     seed {seed}: {(result.out.strip().splitlines() or ['no output'])[-1]}", flush=True)
+    rnbd.check(result.ok, f"seed {seed}: the fuzzer failed:\n{result.out[-1500:]}")
+
+    rnbd.check(honest.running, f"seed {seed}: the honest client's I/O ended meanwhile")
+    lab.client.run("touch /tmp/stop")
+    ended = lab.client.wait(honest)
+    rnbd.check(ended.ok, f"seed {seed}: the honest client saw errors:\n{ended.out[-1000:]}")
+    rnbd.unmap(lab, name)
+    # A session that begins now works as well.
+    name = rnbd.map_device(lab, honest_disk)
+    fio.verify(lab.client, f"/dev/{name}", fio.Verify("16k", depth=4, size="256k"))
+    rnbd.unmap(lab, name)
+    rnbd.unload_client(lab)
+    rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rtrs-server)\" ]", 60, "sessions gone")
+    rnbd.unload_server(lab)

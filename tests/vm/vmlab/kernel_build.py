@@ -28,16 +28,21 @@ class Recipe:
     arch: tuple[str, ...]  # variables of every make call
     targets: tuple[str, ...]
     image: str
+    own: tuple[str, ...] = ()  # variables of the kernel's own build, which modules are built without
+    patches: tuple[str, ...] = ()
 
 
+X86 = ((), ("bzImage", "modules"), "arch/x86/boot/bzImage")
 RECIPES = {
-    "debug": Recipe(("x86.config", "x86-debug.config"), (), ("bzImage", "modules"), "arch/x86/boot/bzImage"),
+    "debug": Recipe(("x86.config", "x86-debug.config"), *X86),
+    # Only the modules under test are instrumented: no reports about others' races, and a fast kernel.
+    "kcsan": Recipe(("x86.config", "x86-kcsan.config"), *X86, own=("KCSAN_SANITIZE=n",)),
     "uml": Recipe(("uml.config", "uml-debug.config"), ("ARCH=um", "SUBARCH=x86_64"), ("linux", "modules"),
-                  "linux"),
+                  "linux", patches=("uml-xstate.patch",)),
 }
 
 
-def _source(cache: Cache) -> tuple[Path, str]:
+def _source(cache: Cache, patches: list[Path]) -> tuple[Path, str]:
     tarball = Path(f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
     if not tarball.is_file():
         raise KernelError(f"no {tarball}: run tests/vm/deps.sh, or install {SOURCE_PACKAGE}")
@@ -47,49 +52,77 @@ def _source(cache: Cache) -> tuple[Path, str]:
 
     def unpack(folder: Path) -> None:
         subprocess.run(["tar", "-xf", str(tarball), "--strip-components=1", "-C", str(folder)], check=True)
+        for patch in patches:
+            subprocess.run(["patch", "-s", "-p1", "-d", str(folder), "-i", str(patch)], check=True)
 
-    return cache.entry("linux-source", ["1", version], unpack), version
+    return cache.entry("linux-source", ["1", version, *(file_digest(p) for p in patches)], unpack), version
 
 
 def build(cache: Cache, kind: str) -> Path:
     """The build folder of the kernel; minutes when it is not in the cache yet."""
     recipe = RECIPES[kind]
-    source, version = _source(cache)
+    source, version = _source(cache, [CONFIGS / name for name in recipe.patches])
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     fragments = [CONFIGS / name for name in recipe.fragments]
-    key = ["1", version, compiler, str(source), *recipe.arch, *(file_digest(f) for f in fragments)]
+    key = ["1", version, compiler, str(source), *recipe.arch, *recipe.own, *(file_digest(f) for f in fragments)]
 
     def make(folder: Path) -> None:
+        _prune(cache, kind, key)  # here, where the cache's lock is held: nobody else builds this kind now
         # Not in `folder`, which will be renamed: a build folder has its own path written into it.
         print(f"building the {kind} kernel (about 15 minutes on two cores)", file=sys.stderr, flush=True)
         place = _place(cache, kind, key)
         place.mkdir(parents=True, exist_ok=True)
         merged = place / "fragments"
         merged.write_text("".join(f.read_text(encoding="ascii") for f in fragments), encoding="ascii")
-        common = ["make", "-s", "-C", str(source), f"O={place}", *recipe.arch]
+        common = ["make", "-s", "-C", str(source), f"O={place}", *recipe.arch, *recipe.own]
         log = place / "build.log"
         with log.open("wb") as out:
             for step, env in ((["allnoconfig"], {"KCONFIG_ALLCONFIG": str(merged)}),
                               ([f"-j{os.cpu_count()}", *recipe.targets], {})):
-                done = subprocess.run([*common, *step], env={**os.environ, **env}, stdout=out,
+                done = subprocess.run([*common, *step], env={**_plain_environment(), **env}, stdout=out,
                                       stderr=subprocess.STDOUT, check=False)
                 if done.returncode:
                     tail = log.read_text(encoding="utf-8", errors="replace")[-2000:]
                     raise KernelError(f"the {kind} kernel does not build:\n{tail}")
+                if step == ["allnoconfig"] and (lost := unmet(merged.read_text(encoding="ascii"),
+                                                              (place / ".config").read_text(encoding="utf-8"))):
+                    raise KernelError(f"the {kind} kernel's configuration lacks {', '.join(lost)}: "
+                                      "something that these depend on is missing in kernels/")
         (folder / "place").write_text(str(place), encoding="utf-8")
 
     entry = cache.entry(f"kernel-build-{kind}", key, make)
-    _prune(cache, kind)
     return Path((entry / "place").read_text(encoding="utf-8"))
+
+
+def unmet(fragments: str, config: str) -> list[str]:
+    """What the fragments ask for and the configuration does not have; Kconfig drops it without a word."""
+    have = set(config.splitlines())
+    lost = []
+    for line in fragments.splitlines():
+        if line.startswith("CONFIG_"):
+            met = line in have
+        elif line.startswith("# CONFIG_"):
+            met = not any(h.startswith(line.split()[1] + "=") for h in have)
+        else:
+            continue
+        if not met:
+            lost.append(line)
+    return lost
 
 
 def _place(cache: Cache, kind: str, key: list[str]) -> Path:
     return cache.root / "builds" / f"{kind}-{digest(key)}"
 
 
-def _prune(cache: Cache, kind: str) -> None:
-    """Removes build folders whose entry the cache has dropped."""
+def _plain_environment() -> dict[str, str]:
+    """Without what an outer make hands down, which would change the kernel's build."""
+    return {k: v for k, v in os.environ.items()
+            if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "KDIR", "BUILD", "ARCH", "SUBARCH")}
+
+
+def _prune(cache: Cache, kind: str, key: list[str]) -> None:
+    """Removes build folders whose entry the cache has dropped; a begun one of `key` will be completed."""
     kept = {p.read_text(encoding="utf-8") for p in cache.root.glob(f"kernel-build-{kind}-*/place")}
     for place in (cache.root / "builds").glob(f"{kind}-*"):
-        if str(place) not in kept:
+        if str(place) not in kept and place != _place(cache, kind, key):
             shutil.rmtree(place, ignore_errors=True)

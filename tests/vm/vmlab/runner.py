@@ -25,8 +25,12 @@ class Outcome:
 
 def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
     outcomes: list[Outcome] = []
+    leaks: list[str] | None = None
     # Those that need the same number of CPUs share their machines.
     for scenario in sorted(scenarios, key=lambda s: s.cpus or lab.options.cpus):
+        if lab.machines and lab.cpus != (scenario.cpus or lab.options.cpus):
+            leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
+            lab.shutdown()
         outcome = run_one(lab, scenario)
         outcomes.append(outcome)
         word = {"passed": "ok  ", "failed": "FAIL", "skipped": "skip"}[outcome.verdict]
@@ -36,13 +40,17 @@ def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
             for reason in outcome.reasons[:12]:
                 print("     " + reason.strip().replace("\n", "\n     "), flush=True)
             print(f"     logs: {folder(lab, scenario)}", flush=True)
-    leaks = lab.leaks()
+    leaks = _more(leaks, lab.leaks())
     if leaks is not None:
         outcomes.append(Outcome("kmemleak", "failed" if leaks else "passed", 0, leaks))
         print(f"{'FAIL' if leaks else 'ok  '} kmemleak")
         for leak in leaks:
             print("     " + leak.replace("\n", "\n     "), flush=True)
     return outcomes
+
+
+def _more(first: list[str] | None, second: list[str] | None) -> list[str] | None:
+    return second if first is None else first + (second or [])
 
 
 def folder(lab: Lab, scenario: Scenario) -> Path:

@@ -27,7 +27,7 @@ class UmlMachine(Machine):
         args = [str(spec.kernel.image), f"mem={max(spec.memory, 1024)}M", f"uml_dir={folder}/",
                 f"umid={spec.name}", "rootfstype=hostfs", f"rootflags={root}", "rw", "init=/init",
                 "con=null", f"con0=null,fd:{console}", f"ssl0=fd:{theirs.fileno()},fd:{theirs.fileno()}",
-                "panic=-1", "loglevel=4", "sysrq_always_enabled",
+                "panic=-1", "loglevel=4", "sysrq_always_enabled", "kunit.enable=1",
                 f"vm.name={spec.name}", f"vm.host={spec.host}", f"vm.nics={spec.nics}", f"vm.share={share}",
                 f"vm.modules={spec.modules / 'lib/modules'}"]
         for n, end in enumerate(self._ends):

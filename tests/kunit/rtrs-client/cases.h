@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The cases of each suite of the client, in the order in which they run. */
+#ifndef RTRS_CLIENT_KUNIT_CASES_H
+#define RTRS_CLIENT_KUNIT_CASES_H
+
+#include "case.h"
+
+#define REQUEST_CASES(CASE)                              \
+	CASE(request_ends_by_its_answer)                 \
+	CASE(request_slot_is_free_when_it_ends)          \
+	CASE(request_ends_once_whatever_the_server_says) \
+	CASE(request_of_a_read_ends_with_closed_memory)  \
+	CASE(request_waits_for_its_invalidation)         \
+	CASE(request_ends_when_the_path_dies)            \
+	CASE(request_moves_to_the_other_path)            \
+	CASE(request_answered_before_the_path_died)      \
+	CASE(request_is_refused_without_a_path)          \
+	CASE(request_ends_before_the_session_is_closed)  \
+	CASE(request_answers_race_with_the_end_of_the_path)
+
+#define POLICY_CASES(CASE)                       \
+	CASE(policy_round_robin_takes_turns)     \
+	CASE(policy_min_inflight_takes_the_idle) \
+	CASE(policy_skips_a_path_that_is_down)
+
+#define STATS_CASES(CASE)                         \
+	CASE(stats_are_exact_under_threads)       \
+	CASE(stats_reset_loses_nothing_in_flight) \
+	CASE(stats_files_show_what_was_counted)
+
+#define PERMITS_CASES(CASE)           \
+	CASE(permits_have_one_holder) \
+	CASE(permits_wake_who_waits)  \
+	CASE(permits_all_back_waits_for_each)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+REQUEST_CASES(KUNIT_DECLARE_CASE)
+POLICY_CASES(KUNIT_DECLARE_CASE)
+STATS_CASES(KUNIT_DECLARE_CASE)
+PERMITS_CASES(KUNIT_DECLARE_CASE)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

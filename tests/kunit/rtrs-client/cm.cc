@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+// The connection manager: every step succeeds, by an event, unless the case refuses the path.
+#include "fabric.hh"
+
+using namespace cxxrt;
+using namespace rtrs;
+
+namespace fake {
+
+int Fabric::tell(Id *id, rdma_cm_event_type type, int status, const ConnectReply *data)
+{
+	auto made = make_box<CmEvent>(GFP_ATOMIC);
+	if (!made.ok())
+		return -ENOMEM;
+	CmEvent *event = made.take().release();
+	event->id = id;
+	event->type = type;
+	event->status = status;
+	if (data)
+		event->data = *data;
+	{
+		LockGuard<SpinLock> held(lock_);
+		events_.push_back(*event);
+	}
+	cm_.queue(cm_queue_);
+	return 0;
+}
+
+void Fabric::run_cm()
+{
+	for (;;) {
+		CmEvent *event;
+		{
+			LockGuard<SpinLock> held(lock_);
+			event = events_.pop_front();
+		}
+		if (!event)
+			return;
+		const Box<CmEvent> own = Box<CmEvent>::adopt(event);
+		rdma_cm_event out{};
+		out.event = own->type;
+		out.status = own->status;
+		out.param.conn.private_data = &own->data;
+		out.param.conn.private_data_len = sizeof(own->data);
+		if (!READ_ONCE(own->id->gone))
+			own->id->event_handler(own->id, &out);
+	}
+}
+
+// No event afterwards.
+void Fabric::forget(Id *id)
+{
+	WRITE_ONCE(id->gone, true);
+	cm_.queue(cm_queue_);
+	cm_queue_.flush();
+}
+
+} // namespace fake
+
+using fake::Fabric;
+using fake::Id;
+
+rdma_cm_id *__rdma_create_kernel_id(net *, rdma_cm_event_handler handler, void *context,
+				    rdma_ucm_port_space ps, ib_qp_type type, const char *)
+{
+	auto made = make_box<Id>(GFP_KERNEL);
+	if (!made.ok())
+		return static_cast<rdma_cm_id *>(ERR_PTR(-ENOMEM));
+	Id *id = made.take().release();
+	id->event_handler = handler;
+	id->context = context;
+	id->ps = ps;
+	id->qp_type = type;
+	return id;
+}
+
+void rdma_destroy_id(rdma_cm_id *id)
+{
+	Fabric::now->forget(static_cast<Id *>(id));
+	delete static_cast<Id *>(id);
+}
+
+int rdma_set_reuseaddr(rdma_cm_id *, int)
+{
+	return 0;
+}
+
+int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigned long)
+{
+	auto *id = static_cast<Id *>(base);
+	const auto &to = *reinterpret_cast<const sockaddr_in *>(dst);
+	const u32 host = be32_to_cpu(to.sin_addr.s_addr) & 0xff;
+	if (host < 1 || host > fake::kPaths)
+		return -EHOSTUNREACH;
+	id->path = host - 1;
+	id->device = Fabric::now->device.ibdev;
+	id->port_num = 1;
+	auto &src = reinterpret_cast<sockaddr_in &>(id->route.addr.src_addr);
+	src.sin_family = AF_INET;
+	src.sin_addr.s_addr = cpu_to_be32(0x0a000064 + host);
+	memcpy(&id->route.addr.dst_addr, dst, sizeof(to));
+	return Fabric::now->tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+int rdma_resolve_route(rdma_cm_id *id, unsigned long)
+{
+	return Fabric::now->tell(static_cast<Id *>(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
+{
+	auto *id = static_cast<Id *>(base);
+	const Result<ConnectRequestFields> request =
+	    parse_connect_request(ByteView(param->private_data, sizeof(ConnectRequest)));
+	if (!request.ok() || Fabric::now->refuse[id->path])
+		return Fabric::now->tell(id, RDMA_CM_EVENT_REJECTED);
+	id->cid = request.value().cid.value;
+	const ConnectReply reply = make_connect_reply({
+	    .queue_depth = {fake::kDepth},
+	    .max_io_size = {fake::kChunk - 4096},
+	    .max_header_size = {4096},
+	    .new_rkey = false,
+	});
+	return Fabric::now->tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
+}
+
+int rdma_disconnect(rdma_cm_id *)
+{
+	return 0;
+}
+
+const void *rdma_consumer_reject_data(rdma_cm_id *, rdma_cm_event *, u8 *)
+{
+	return nullptr;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+// The server, and the wire to it.
+#include "fabric.hh"
+
+#include "threads.hh"
+
+#include <rtrs/wire/info.hh>
+
+using namespace cxxrt;
+using namespace rtrs;
+
+namespace fake {
+
+constinit Fabric *Fabric::now = nullptr;
+
+namespace {
+
+ImmLayout layout()
+{
+	return ImmLayout::create(QueueDepth{kDepth}, ByteCount{kChunk}).take();
+}
+
+} // namespace
+
+Result<Box<Fabric>> Fabric::create()
+{
+	Box<Fabric> f = TRY(make_box<Fabric>(GFP_KERNEL));
+	f->ibdev_ = TRY(make_box<ib_device>(GFP_KERNEL));
+	f->pd_ = TRY(make_box<ib_pd>(GFP_KERNEL));
+	ib_device &dev = *f->ibdev_;
+	dev.dev.init_name = "kunit0";
+	dev.ops.post_send = post_send;
+	dev.ops.post_recv = post_recv;
+	dev.num_comp_vectors = 1;
+	dev.attrs.max_send_sge = 4;
+	dev.attrs.max_fast_reg_page_list_len = 32;
+	dev.attrs.max_qp_wr = 4096;
+	f->pd_->device = &dev;
+	f->device.ibdev = &dev;
+	f->device.pd = f->pd_.get();
+	// The client waits for both on a queue that memory is reclaimed by.
+	f->wire_queue_ = TRY(Workqueue::create_ordered("kunit_wire", WQ_MEM_RECLAIM));
+	f->cm_queue_ = TRY(Workqueue::create_ordered("kunit_cm", WQ_MEM_RECLAIM));
+	now = f.get();
+	return f;
+}
+
+Fabric::~Fabric()
+{
+	wire_queue_.reset();
+	cm_queue_.reset();
+	now = nullptr;
+}
+
+void Fabric::settle()
+{
+	for (int i = 0; i < 4; i++) {
+		cm_queue_.flush();
+		wire_queue_.flush();
+		kunit_testing::breathe();
+	}
+}
+
+// ---- requests of the client ----
+
+void Fabric::receive_request(Port &port, Immediate imm)
+{
+	const Result<ServerImm> r = layout().decode_at_server(imm, ConnectionId{port.id->cid});
+	if (!r.ok() || r.value().kind != ServerImm::Kind::Request)
+		return;
+	Arrived &a = arrived_[port.id->path][r.value().slot.value];
+	a.port = &port;
+	WRITE_ONCE(a.count, a.count + 1);
+}
+
+bool Fabric::wait_arrival(u32 path, u32 slot, u32 count)
+{
+	return arrivals_changed_
+	    .wait_for(kunit_testing::kLong, [&] { return arrivals(path, slot) >= count; })
+	    .ok();
+}
+
+// The whole of the server's memory as one buffer.
+void Fabric::receive_info(Port &port)
+{
+	if (port.receives.empty())
+		return;
+	const Port::Receive r = port.receives.pop();
+	const InfoResponse header = make_info_response(1);
+	const Descriptor all = Descriptor::from({{0x100000}, {7}, {kDepth * kChunk}});
+	u8 *to = reinterpret_cast<u8 *>(r.address);
+	memcpy(to, &header, sizeof(header));
+	memcpy(to + sizeof(header), &all, sizeof(all));
+	Completion c;
+	c.wc.wr_cqe = r.cqe;
+	c.wc.opcode = IB_WC_RECV;
+	c.wc.byte_len = info_response_size(1);
+	port.completions.push(c);
+}
+
+// ---- what the server sends; under lock_ ----
+
+bool Fabric::send_to_client(Port &port, u32 immediate)
+{
+	if (port.broken || port.receives.empty())
+		return false;
+	const Port::Receive r = port.receives.pop();
+	Completion c;
+	c.wc.wr_cqe = r.cqe;
+	c.wc.opcode = IB_WC_RECV_RDMA_WITH_IMM;
+	c.wc.wc_flags = IB_WC_WITH_IMM;
+	c.wc.ex.imm_data = immediate;
+	port.completions.push(c);
+	return true;
+}
+
+bool Fabric::answer(u32 path, u32 slot, int error)
+{
+	bool sent = false;
+	{
+		LockGuard<SpinLock> held(lock_);
+		if (Port *port = arrived_[path][slot].port)
+			sent = send_to_client(*port,
+					      response_imm(Slot{slot}, error, false).to_network());
+	}
+	wire_.queue(wire_queue_);
+	return sent;
+}
+
+bool Fabric::answer_elsewhere(u32 path, u32 slot)
+{
+	u16 cid;
+	{
+		LockGuard<SpinLock> held(lock_);
+		if (!arrived_[path][slot].port)
+			return false;
+		cid = arrived_[path][slot].port->id->cid ? 0 : 1;
+	}
+	return say(path, cid, response_imm(Slot{slot}, 0, false).to_network());
+}
+
+bool Fabric::say(u32 path, u16 cid, u32 immediate)
+{
+	bool sent = false;
+	{
+		LockGuard<SpinLock> held(lock_);
+		if (Port *port = find_port(path, cid))
+			sent = send_to_client(*port, immediate);
+	}
+	wire_.queue(wire_queue_);
+	return sent;
+}
+
+void Fabric::kill(u32 path, bool back)
+{
+	Id *id = nullptr;
+	{
+		LockGuard<SpinLock> held(lock_);
+		refuse[path] = !back;
+		if (Port *port = find_port(path, 0))
+			id = port->id;
+	}
+	if (id)
+		tell(id, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+void Fabric::release_invalidations()
+{
+	{
+		LockGuard<SpinLock> held(lock_);
+		hold_invalidations = false;
+		for (Port &port : ports_)
+			while (!port.held.empty())
+				port.completions.push(port.held.pop());
+	}
+	wire_.queue(wire_queue_);
+}
+
+// ---- handlers of the client ----
+
+bool Fabric::deliver_one(Port &port)
+{
+	LockGuard<SpinLock> one(port.handling);
+	Completion c;
+	{
+		LockGuard<SpinLock> held(lock_);
+		if (port.completions.empty())
+			return false;
+		c = port.completions.pop();
+		if (c.closes && c.wc.status == IB_WC_SUCCESS)
+			c.closes->open = false;
+	}
+	c.wc.wr_cqe->done(nullptr, &c.wc);
+	return true;
+}
+
+// Whoever frees a port waits for this to end.
+void Fabric::run_wire()
+{
+	for (;;) {
+		Port *port = nullptr;
+		{
+			LockGuard<SpinLock> held(lock_);
+			for (Port &p : ports_)
+				if (!p.completions.empty())
+					port = &p;
+		}
+		if (!port)
+			return;
+		deliver_one(*port);
+	}
+}
+
+} // namespace fake

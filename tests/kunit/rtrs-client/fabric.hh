@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is below the client, and beyond: an RDMA device, a connection manager, and a server that
+// does what a case tells it to. One fabric at a time.
+//
+// A work request is executed when it is posted. Its completion, if it asked for one, and everything
+// that the server sends comes later, by the work item of the wire. As on a real device, handlers of
+// one connection never run side by side, interrupts are off in them, and rtrs_connection_drain()
+// returns when the last one has run. Events of the connection manager come by another work item.
+#pragma once
+
+#include <cxxrt/list.hh>
+#include <cxxrt/lock.hh>
+#include <cxxrt/memory.hh>
+#include <cxxrt/wait.hh>
+#include <cxxrt/work.hh>
+#include <rtrs/core/core.h>
+#include <rtrs/core/device.hh>
+#include <rtrs/core/connection.hh>
+#include <rtrs/wire/immediate.hh>
+#include <rtrs/wire/private_data.hh>
+
+namespace fake {
+
+using cxxrt::u16;
+using cxxrt::u32;
+using cxxrt::u64;
+using cxxrt::u8;
+using cxxrt::usize;
+
+constexpr u32 kDepth = 16;
+constexpr u32 kChunk = 8192;
+constexpr u32 kPaths = 2; // to 10.0.0.1 and 10.0.0.2
+
+struct Region : ib_mr {
+	bool open = false; // the server can reach the memory
+};
+
+struct Id : rdma_cm_id {
+	u32 path = 0; // by the destination
+	u16 cid = 0;
+	bool gone = false;
+};
+
+struct CmEvent {
+	cxxrt::ListNode node;
+	Id *id = nullptr;
+	rdma_cm_event_type type{};
+	int status = 0;
+	rtrs::ConnectReply data{};
+};
+
+struct Completion {
+	ib_wc wc{};
+	Region *closes = nullptr; // a LOCAL_INV takes effect with its completion
+};
+
+// The queues of one connection.
+struct Port {
+	struct Receive {
+		ib_cqe *cqe;
+		u64 address;
+		u32 length;
+	};
+	template <class T> struct Ring {
+		cxxrt::Array<T> items;
+		u32 first = 0;
+		u32 end = 0;
+		bool empty() const { return first == end; }
+		bool full() const { return end - first == items.size(); }
+		void push(const T &item) { items[end++ % items.size()] = item; }
+		T pop() { return items[first++ % items.size()]; }
+	};
+
+	ib_qp qp{};
+	Id *id = nullptr;
+	bool broken = false;
+	Ring<Receive> receives;
+	Ring<Completion> completions;
+	Ring<Completion> held; // while Fabric::hold_invalidations
+	cxxrt::ListNode node;
+	cxxrt::SpinLock handling{cxxrt::lock_class<"kunit handlers">()};
+};
+
+class Fabric {
+public:
+	// ENOMEM.
+	static cxxrt::Result<cxxrt::Box<Fabric>> create();
+	Fabric() = default;
+	~Fabric();
+
+	// ---- the server, as a case has it ----
+
+	// How often a request for the slot has come by that path.
+	u32 arrivals(u32 path, u32 slot) const { return READ_ONCE(arrived_[path][slot].count); }
+	u32 arrivals(u32 slot) const { return arrivals(0, slot) + arrivals(1, slot); }
+	// Until a request for the slot has come by that path, `count` times since the beginning.
+	bool wait_arrival(u32 path, u32 slot, u32 count = 1);
+	// Answers on the connection that the last request came on. False: no such request, or the
+	// connection is gone.
+	bool answer(u32 path, u32 slot, int error = 0);
+	// On another connection than that.
+	bool answer_elsewhere(u32 path, u32 slot);
+	bool say(u32 path, u16 cid, u32 immediate);
+	// The path is gone, and comes back only if `back`.
+	void kill(u32 path, bool back = false);
+	// Work items have run that were queued before.
+	void settle();
+
+	bool refuse[kPaths] = {};
+	// Completions of LOCAL_INV wait for release_invalidations().
+	bool hold_invalidations = false;
+	void release_invalidations();
+	// Regions that are open now; those over `memory` only, if it is not null.
+	u32 open_regions(const void *memory = nullptr);
+
+	// ---- the device and the connection manager: verbs.cc, cm.cc ----
+
+	cxxrt::Status add_port(rtrs_connection *con, Id *id, const rtrs_queue_config &config);
+	void drain(Port &port);
+	void remove_port(rtrs_connection *con);
+	static int post_send(ib_qp *qp, const ib_send_wr *first, const ib_send_wr **bad);
+	static int post_recv(ib_qp *qp, const ib_recv_wr *first, const ib_recv_wr **bad);
+	Region *add_region(ib_pd *pd);
+	void remove_region(Region *region);
+	int tell(Id *id, rdma_cm_event_type type, int status = 0,
+		 const rtrs::ConnectReply *data = nullptr);
+	void forget(Id *id);
+
+	rtrs_device device{};
+	static Fabric *now; // the one that exists
+
+private:
+	struct Arrived {
+		u32 count = 0;
+		Port *port = nullptr;
+	};
+
+	static constexpr u32 max_regions() { return 128; }
+	Port *find_port(u32 path, u16 cid);
+	void execute(Port &port, const ib_send_wr &wr);
+	void receive_info(Port &port);
+	void receive_request(Port &port, rtrs::Immediate imm);
+	bool send_to_client(Port &port, u32 immediate);
+	void run_wire();
+	void run_cm();
+	bool deliver_one(Port &port);
+
+	// Of all queues, never held while a handler runs.
+	cxxrt::SpinLock lock_{cxxrt::lock_class<"kunit fabric">()};
+	cxxrt::List<Port, &Port::node> ports_;
+	Region *regions_[128] = {};
+	u32 next_key_ = 1;
+	Arrived arrived_[kPaths][kDepth];
+	cxxrt::WaitQueue arrivals_changed_{cxxrt::lock_class<"kunit arrivals">()};
+	cxxrt::List<CmEvent, &CmEvent::node> events_;
+
+	cxxrt::Box<ib_device> ibdev_;
+	cxxrt::Box<ib_pd> pd_;
+	// Ordered: one handler at a time, as on one CPU; a case's own threads make it two.
+	cxxrt::Workqueue wire_queue_;
+	cxxrt::Workqueue cm_queue_;
+	cxxrt::Work<Fabric, &Fabric::run_wire> wire_{this};
+	cxxrt::Work<Fabric, &Fabric::run_cm> cm_{this};
+};
+
+} // namespace fake

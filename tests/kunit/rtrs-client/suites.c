@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The suites of the client; their cases are C++. */
+#include "suites.h"
+
+#include "cases.h"
+
+KUNIT_SUITE(rtrs_client_request, REQUEST_CASES);
+KUNIT_SUITE(rtrs_client_policy, POLICY_CASES);
+KUNIT_SUITE(rtrs_client_stats, STATS_CASES);
+
+kunit_test_suites(&rtrs_client_request, &rtrs_client_policy, &rtrs_client_stats);
+MODULE_DESCRIPTION("KUnit suites of rtrs-client");

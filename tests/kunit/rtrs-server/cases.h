@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The cases of each suite of the server, in the order in which they run. */
+#ifndef RTRS_SERVER_KUNIT_CASES_H
+#define RTRS_SERVER_KUNIT_CASES_H
+
+#include "case.h"
+
+#define SLOT_CASES(CASE)                           \
+	CASE(slot_request_is_answered_and_leaves)  \
+	CASE(slot_second_request_closes_its_path)  \
+	CASE(slot_other_path_waits_for_the_first)  \
+	CASE(slot_third_path_replaces_the_second)  \
+	CASE(slot_next_request_overtakes_the_end)  \
+	CASE(slot_forget_drops_what_is_parked)     \
+	CASE(slot_of_a_closing_path_is_not_served) \
+	CASE(slot_bad_headers_end_in_one_leave)    \
+	CASE(slot_stress_without_invalidation)     \
+	CASE(slot_stress_with_invalidation)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+SLOT_CASES(KUNIT_DECLARE_CASE)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

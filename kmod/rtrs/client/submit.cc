@@ -198,9 +198,7 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 		registration.fill(r.region, con.send_cqe(), access);
 		registration.last().next = &write.wr;
 		first = &registration.first();
-		cost = {.work_requests = 2,
-			.registrations = 1,
-			.guards = registration.guards()};
+		cost = {.work_requests = 2, .registrations = 1, .guards = registration.guards()};
 	}
 
 	Status posted;

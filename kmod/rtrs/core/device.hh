@@ -57,10 +57,7 @@ public:
 	// Soft-RoCE of 6.1 sends again from the oldest work request that is not acknowledged, and
 	// that executes the local ones behind it a second time, also when its timer only came too
 	// early. So registering a region must be right when it is done twice (Registration).
-	bool repeats_local_work() const
-	{
-		return device_->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
-	}
+	bool repeats_local_work() const { return device_->ibdev->ops.driver_id == RDMA_DRIVER_RXE; }
 	explicit operator bool() const { return device_ != nullptr; }
 
 private:

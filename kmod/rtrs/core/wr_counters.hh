@@ -8,13 +8,13 @@
 namespace rtrs {
 
 struct WrCounters {
-	cxxrt::u64 requests;	     // I/O requests posted (client) or answered (server)
-	cxxrt::u64 work_requests;    // on send queues, all kinds
-	cxxrt::u64 doorbells;	     // calls that handed a chain to the device
-	cxxrt::u64 registrations;    // REG_MR among the work requests
-	cxxrt::u64 invalidations;    // LOCAL_INV and SEND_WITH_INV among the work requests
-	cxxrt::u64 guards;	     // LOCAL_INV before a REG_MR, which soft-RoCE needs; not counted above
-	cxxrt::u64 signaled;	     // work requests that asked for a completion
+	cxxrt::u64 requests;	  // I/O requests posted (client) or answered (server)
+	cxxrt::u64 work_requests; // on send queues, all kinds
+	cxxrt::u64 doorbells;	  // calls that handed a chain to the device
+	cxxrt::u64 registrations; // REG_MR among the work requests
+	cxxrt::u64 invalidations; // LOCAL_INV and SEND_WITH_INV among the work requests
+	cxxrt::u64 guards;	  // LOCAL_INVs that soft-RoCE needs for REG_MR, beside all of these
+	cxxrt::u64 signaled;	  // work requests that asked for a completion
 	cxxrt::u64 send_completions; // completions of send queues
 	cxxrt::u64 recv_completions;
 };

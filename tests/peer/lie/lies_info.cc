@@ -140,8 +140,11 @@ std::vector<Lie> info_lies()
 			}),
 	    followed_by("responses", "ok",
 			[](Path &p) {
+				// On the connection that its requests do not go out on: the
+				// first two slots are those of messages. On the right one it
+				// could be early and in order.
 				for (u32 slot = 0; slot < 32; slot++)
-					p.send_imm(slot % 2, response_imm(Slot{slot}, 0, false));
+					p.send_imm(slot < 2, response_imm(Slot{slot}, 0, false));
 			}),
 	    followed_by("requests", "ok",
 			[](Path &p) { p.send_imm(1, Immediate(ImmType::IoRequest, 0)); }),

@@ -44,6 +44,18 @@ Lie gone(Kind kind, std::string name, std::string outcome)
 	return l;
 }
 
+Lie gone_between_connections()
+{
+	Lie l{.name = "gone-between-connections",
+	      .row = "B.1.5",
+	      .outcome = "map:ECONNRESET|ECONNABORTED"};
+	l.greet = [](uint16_t cid, unsigned, ConnectReply r) {
+		return Greeting{cid ? Greeting::Kind::Disconnect : Greeting::Kind::Accept,
+				bytes_of(r)};
+	};
+	return l;
+}
+
 Lie gone_at_info(std::string name, std::string outcome, bool answers)
 {
 	Lie l{.name = "gone-" + name, .row = "B.1.5", .outcome = std::move(outcome)};
@@ -62,6 +74,7 @@ std::vector<Lie> silence_lies()
 {
 	const std::string kBroken = "map:ECONNRESET|ECONNABORTED";
 	std::vector<Lie> all{
+	    gone_between_connections(),
 	    gone_at_info("at-info", kBroken, false),
 	    gone_at_info("behind-info", kBroken, true),
 	    gone(Kind::SessionInfo, "at-sess-info", kBroken),
@@ -77,6 +90,7 @@ std::vector<Lie> silence_lies()
 	    silent(Kind::Write, "write", "E.3, G.3-10", "stuck"),
 	    silent(Kind::Read, "read", "E.3, G.3-10", "stuck"),
 	};
+	all.push_back(silent(Kind::Write, "write-unmap", "E.1 unmap, G.3-10", "stuck unmap"));
 	Lie info{.name = "silent-info", .row = "A.1 connect timeout", .outcome = "late:ETIMEDOUT"};
 	info.info = [](Path &, const Bytes &) {
 		return std::vector<Bytes>{};

@@ -53,8 +53,8 @@ void Response::set(int error, bool promise)
 	imm = response_imm(slot, error, promise).value();
 }
 
-Path::Path(const Lie &lie, Disk &disk, const ConnectRequestFields &first)
-    : lie_(lie), disk_(disk), first_(first),
+Path::Path(const Lie &lie, const ConnectRequestFields &first)
+    : lie_(lie), disk_(kDiskSectors << rnbd::kSectorShift), first_(first),
       layout_(ImmLayout::create(lie.geometry.queue_depth, lie.geometry.chunk_size()).take()),
       connections_(first.connection_count)
 {
@@ -115,7 +115,9 @@ void Path::greet(rdma_cm_id *id, const ConnectRequestFields &request)
 		g = lie_.greet(cid, attempt(), honest);
 	if (g.kind == Greeting::Kind::Reject)
 		rdma_reject(id, g.data.data(), static_cast<uint8_t>(g.data.size()));
-	if (g.kind == Greeting::Kind::Ignore)
+	if (g.kind == Greeting::Kind::Disconnect)
+		disconnect();
+	if (g.kind == Greeting::Kind::Ignore || g.kind == Greeting::Kind::Disconnect)
 		ignored_.push_back(id);
 	else if (g.kind == Greeting::Kind::Reject)
 		rdma_destroy_id(id);

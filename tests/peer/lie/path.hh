@@ -11,13 +11,12 @@
 
 namespace peer {
 
-// What all paths of the server serve: one disk in memory.
-using Disk = Bytes;
-constexpr uint64_t kDiskSectors = 16384;
+// Each path serves a disk of its own, in memory: paths are used side by side.
+constexpr uint64_t kDiskSectors = 4096;
 
 class Path {
 public:
-	Path(const Lie &lie, Disk &disk, const rtrs::ConnectRequestFields &first);
+	Path(const Lie &lie, const rtrs::ConnectRequestFields &first);
 	~Path();
 	Path(const Path &) = delete;
 	Path &operator=(const Path &) = delete;
@@ -59,7 +58,7 @@ private:
 	static inline std::vector<Path *> all_;
 
 	const Lie &lie_;
-	Disk &disk_;
+	Bytes disk_;
 	rtrs::ConnectRequestFields first_;
 	rtrs::ImmLayout layout_;
 	std::vector<std::unique_ptr<Connection>> connections_;

@@ -28,7 +28,7 @@ void check(int rc, const char *what)
 } // namespace
 
 Server::Server(const std::vector<Lie> &lies, uint16_t first_port)
-    : channel_(rdma_create_event_channel()), disk_(kDiskSectors << 9)
+    : channel_(rdma_create_event_channel())
 {
 	if (!channel_)
 		throw LocalError(std::string("rdma_create_event_channel: ") + std::strerror(errno));
@@ -112,7 +112,7 @@ void Server::on_request(const Lie &lie, rdma_cm_id *id, const Bytes &private_dat
 	// cid 0 begins an attempt; what is left of the one before goes.
 	if (r.cid.is_service()) {
 		std::erase_if(paths_, [&](auto &p) { return p->uuid() == r.path; });
-		paths_.push_back(std::make_unique<Path>(lie, disk_, r));
+		paths_.push_back(std::make_unique<Path>(lie, r));
 	}
 	for (auto &p : paths_)
 		if (p->uuid() == r.path) {

@@ -26,7 +26,6 @@ private:
 	rdma_event_channel *channel_;
 	std::vector<rdma_cm_id *> listeners_;
 	std::vector<std::unique_ptr<Path>> paths_;
-	Disk disk_;
 };
 
 } // namespace peer

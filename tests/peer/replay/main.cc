@@ -5,7 +5,7 @@
 //	rtrs-replay --server ADDRESS [--port N] --device PATH [--seed N] [--seconds N]
 //		    [--from ROUND] [--rounds N]
 //
-// The device is written to. Round N of a seed is the same each time.
+// The device is written to. Round N of a seed says the same each time, but for its UUIDs.
 #include "exchange.hh"
 
 #include <cstdio>

@@ -59,6 +59,12 @@ int MappedDisk::unmap(const char *mode)
 	return put("/sys/block/" + disk_ + "/rnbd/unmap_device", mode);
 }
 
+int MappedDisk::set_request_timeout(unsigned seconds) const
+{
+	return put("/sys/class/rtrs-client/" + session_ + "/request_timeout",
+		   std::to_string(seconds) + "\n");
+}
+
 int MappedDisk::command(const std::string &name) const
 {
 	for (auto &path : fs::directory_iterator("/sys/class/rtrs-client/" + session_ + "/paths"))

@@ -25,6 +25,7 @@ public:
 	bool read_back();
 	int reconnect() { return command("reconnect"); }
 	int disconnect() { return command("disconnect"); }
+	int set_request_timeout(unsigned seconds) const;
 
 	std::string state() const { return attribute("rnbd/state"); }
 	// A file of the disk's directory, as text or number.

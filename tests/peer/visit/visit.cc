@@ -137,21 +137,26 @@ std::string do_more(const std::string &word, MappedDisk &d)
 	return "";
 }
 
-// I/O that is never answered ends when the administrator disconnects the path.
-std::string get_unstuck(MappedDisk &d)
+// I/O that is never answered ends when the administrator disconnects the path, or with its
+// deadline, and then a forced unmap does, too.
+std::string get_unstuck(MappedDisk &d, bool by_unmap)
 {
+	if (by_unmap)
+		if (const int code = d.set_request_timeout(5))
+			return "request_timeout: " + name_of(code);
 	bool worked = true;
 	bool ended = false;
 	std::thread io([&] {
-		worked = use(d);
+		MappedDisk copy = d;
+		worked = use(copy);
 		__atomic_store_n(&ended, true, __ATOMIC_RELEASE);
 	});
-	std::this_thread::sleep_for(seconds(3));
+	std::this_thread::sleep_for(seconds(2));
 	const bool early = __atomic_load_n(&ended, __ATOMIC_ACQUIRE);
-	const int code = d.disconnect();
+	const int code = by_unmap ? d.unmap("force") : d.disconnect();
 	io.join();
 	return first_of({expect(early, false, "I/O that nobody answered"),
-			 expect(code, 0, "disconnect"),
+			 expect(code, 0, by_unmap ? "unmap" : "disconnect"),
 			 expect(worked, false, "I/O over a path that was disconnected")});
 }
 
@@ -173,7 +178,7 @@ void keep_busy(MappedDisk &d)
 std::string use_mapped(MappedDisk &d, const std::string &outcome, const std::string &word)
 {
 	if (outcome == "stuck")
-		return get_unstuck(d);
+		return get_unstuck(d, word == "unmap");
 	if (word == "busy")
 		keep_busy(d);
 	const bool worked = use(d);
@@ -206,7 +211,7 @@ std::string visit_lie(const Addresses &addresses, const Told &told)
 	if (code)
 		return outcome == "any" ? "" : "map_device: " + name_of(code);
 	const std::string text = use_mapped(d, outcome, word);
-	const std::string unmapped = expect(d.unmap("force"), 0, "unmap");
+	const std::string unmapped = word == "unmap" ? "" : expect(d.unmap("force"), 0, "unmap");
 	if (word == "accomplice")
 		other.unmap("force");
 	return first_of({text, unmapped});

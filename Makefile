@@ -20,6 +20,7 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' $(btf)
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
+.PHONY: vm-uml vm-uml-full
 
 modules: mirror
 	+$(kbuild) modules
@@ -63,6 +64,22 @@ vm:
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run
 
+# On a debug kernel, which is built when the cache has none: kind, variables of its modules, scenarios.
+define on_debug_kernel
+	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
+	tests/vm/run --kernel $(1) $(3)
+endef
+uml := ARCH=um SUBARCH=x86_64
+# What allocates, frees and locks most: all scenarios would take longer than the rest of the tests.
+uml_scenarios := cxxrt-selftest kunit modules map-loop map-mkfs fio-verify[N] request-timeout \
+	unmap unload-busy hostile-client[Y] sysfs
+
+vm-uml:
+	$(call on_debug_kernel,uml,$(uml),--result build/results/vm-uml.txt $(uml_scenarios))
+
+vm-uml-full:
+	$(call on_debug_kernel,uml,$(uml),--result build/results/vm-uml-full.txt --logs build/vm-uml-full)
+
 demo:
 	$(lab) tests/vm/demo
 
@@ -78,9 +95,11 @@ help:
 #? make unit        tests of the pure code in userspace
 #? make cxxrt       tests of the build: what it must refuse, and headers one by one
 #? make vm          tests in virtual machines
+#? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make test        all of these; installs the Debian packages that they need
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
+#? make vm-uml-full all of them there: half an hour
 #? make objects OBJECTS=kmod/rtrs/client/main.o     build single objects
 #? make clean       remove everything that was built
 #?

@@ -58,6 +58,8 @@ _live: weakref.WeakSet[Machine] = weakref.WeakSet()
 class Machine:
     """Common part of all kinds; a kind implements _launch() and may extend kill()."""
 
+    state_script = STATE
+
     def __init__(self, spec: Spec, ends: list[End]) -> None:
         self.spec = spec
         self.name = spec.name
@@ -185,7 +187,7 @@ class Machine:
         if not self.alive:
             return "switched off\n"
         try:
-            return self.spawn(STATE, 30).wait().out
+            return self.spawn(self.state_script, 30).wait().out
         except MachineError as e:
             return f"{e}\n"
 

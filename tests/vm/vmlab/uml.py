@@ -12,12 +12,15 @@ import socket
 from pathlib import Path
 
 from . import initramfs
-from .machine import Machine
+from .machine import STATE, Machine
 
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "usr", "share", "mnt", "etc", "root", "var", "bb")
 
 
 class UmlMachine(Machine):
+    # Finding out where another task sleeps reads its stack, which KASAN reports here.
+    state_script = STATE.replace("wchan:24,", "")
+
     def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
         spec = self.spec
         root = folder / "root"

@@ -26,13 +26,13 @@ def run(lab: Lab, invalidate: str) -> None:
     name = rnbd.map_device(lab, disk)
     before = [retransmissions(m) for m in (lab.server, lab.client)]
     for machine in (lab.server, lab.client):
-        machine.run(f"tc qdisc replace dev eth0 root netem {LOSS} limit 10000")
+        machine.run(f"tc qdisc replace dev {machine.netdev()} root netem {LOSS} limit 10000")
     try:
         verify(lab.client, f"/dev/{name}", Verify("4k", 8, "512k"), Verify("64k", 8, "2m"),
                limit=240)
     finally:
         for machine in (lab.server, lab.client):
-            machine.run("tc qdisc del dev eth0 root")
+            machine.run(f"tc qdisc del dev {machine.netdev()} root")
     after = [retransmissions(m) for m in (lab.server, lab.client)]
     rnbd.check(all(b > a for a, b in zip(before, after)), f"nothing was sent again: {before}, {after}")
     reconnects = rnbd.read(lab.client, "/sys/class/rtrs-client/vm/paths/*/stats/reconnects")

@@ -80,6 +80,10 @@ class Machine:
         """Push or pull the cable of a network card."""
         raise NotImplementedError
 
+    def netdev(self, nic: int = 0) -> str:
+        """The name of a network card inside the machine."""
+        return f"eth{nic}"
+
     def address(self, nic: int = 0) -> str:
         return f"10.10.{nic}.{self.spec.host}"
 

@@ -51,6 +51,10 @@ class UmlMachine(Machine):
         shutil.copy(initramfs.GUEST / "init-uml", root / "init")
         shutil.copy(initramfs.GUEST / "agent", root / "agent")
 
+    def netdev(self, nic: int = 0) -> str:
+        return f"vec{nic}"
+
     def set_link(self, nic: int, up: bool) -> None:
         """The vector device can't be told that its cable is out: drop every frame instead."""
-        self.run(f"tc qdisc {'del' if up else 'replace'} dev vec{nic} root" + ("" if up else " netem loss 100%"))
+        self.run(f"tc qdisc {'del' if up else 'replace'} dev {self.netdev(nic)} root" +
+                 ("" if up else " netem loss 100%"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Work items: how often they run, what they keep alive, and what ends them.
+// Work items: how often they run, what they keep alive, and what ends them. Never on the stack,
+// where debug objects don't want them; made before their queue, whose end waits for them.
 #include <cxxrt/ref.hh>
 #include <cxxrt/work.hh>
 
@@ -87,10 +88,12 @@ struct Entry {
 
 CASE(work_queued_twice_runs_once)
 {
+	auto one = make_box<Slow>(GFP_KERNEL);
+	auto two = make_box<Slow>(GFP_KERNEL);
 	auto queue = Workqueue::create_ordered("kunit", 0);
-	REQUIRE(queue.ok());
-	Slow first;
-	Slow second;
+	REQUIRE(one.ok() && two.ok() && queue.ok());
+	Slow &first = **one;
+	Slow &second = **two;
 	second.go.complete();
 	// As long as the first one runs, the second one waits.
 	EXPECT(first.work.queue(*queue));
@@ -109,9 +112,10 @@ CASE(work_queued_twice_runs_once)
 // On a queue that runs many items at a time.
 CASE(work_never_runs_beside_itself)
 {
+	auto made = make_box<Slow>(GFP_KERNEL);
 	auto queue = Workqueue::create("kunit", WQ_UNBOUND);
-	REQUIRE(queue.ok());
-	Slow item;
+	REQUIRE(made.ok() && queue.ok());
+	Slow &item = **made;
 	EXPECT(item.work.queue(*queue));
 	REQUIRE(item.entered.wait_for(kLong).ok());
 	// It has begun, so this is a second run: it may begin when the first has ended.
@@ -127,9 +131,10 @@ CASE(work_never_runs_beside_itself)
 
 CASE(work_cancel_waits_for_a_running_method)
 {
+	auto made = make_box<Slow>(GFP_KERNEL);
 	auto queue = Workqueue::create("kunit", 0);
-	REQUIRE(queue.ok());
-	Slow item;
+	REQUIRE(made.ok() && queue.ok());
+	Slow &item = **made;
 	EXPECT(item.work.queue(*queue));
 	REQUIRE(item.entered.wait_for(kLong).ok());
 	int runs_at_return = -1;
@@ -168,12 +173,13 @@ CASE(work_ref_outlives_a_running_method)
 
 CASE(work_ref_queued_twice_takes_one_reference)
 {
-	auto queue = Workqueue::create_ordered("kunit", 0);
 	int destroyed = 0;
 	auto made = make_ref<Slow>(GFP_KERNEL, &destroyed);
-	REQUIRE(queue.ok() && made.ok());
+	auto other = make_box<Slow>(GFP_KERNEL);
+	auto queue = Workqueue::create_ordered("kunit", 0);
+	REQUIRE(queue.ok() && made.ok() && other.ok());
 	Ref<Slow> item = made.take();
-	Slow blocker;
+	Slow &blocker = **other;
 	EXPECT(blocker.work.queue(*queue));
 	REQUIRE(blocker.entered.wait_for(kLong).ok());
 	item->go.complete();
@@ -193,7 +199,9 @@ CASE(work_delayed_cancel_ends_a_self_requeuing_item)
 {
 	auto queue = Workqueue::create("kunit", 0);
 	REQUIRE(queue.ok());
-	Ticker ticker(*queue);
+	auto made = make_box<Ticker>(GFP_KERNEL, *queue);
+	REQUIRE(made.ok());
+	Ticker &ticker = **made;
 	EXPECT(ticker.timer.queue_after(*queue, 1));
 	const bool ticked = ticker.ticked.wait_for(kLong).ok();
 	ticker.timer.cancel_sync();
@@ -206,15 +214,17 @@ CASE(work_delayed_cancel_ends_a_self_requeuing_item)
 
 CASE(work_ordered_queue_keeps_the_order)
 {
-	auto queue = Workqueue::create_ordered("kunit", 0);
-	REQUIRE(queue.ok());
 	Log log;
-	Entry entries[5];
+	auto made = Array<Entry>::create(5);
+	auto other = make_box<Slow>(GFP_KERNEL);
+	auto queue = Workqueue::create_ordered("kunit", 0);
+	REQUIRE(made.ok() && other.ok() && queue.ok());
+	Array<Entry> &entries = *made;
 	for (int i = 0; i < 5; i++) {
 		entries[i].log = &log;
 		entries[i].number = i + 1;
 	}
-	Slow blocker;
+	Slow &blocker = **other;
 	EXPECT(blocker.work.queue(*queue));
 	REQUIRE(blocker.entered.wait_for(kLong).ok());
 	for (Entry &e : entries)
@@ -227,10 +237,11 @@ CASE(work_ordered_queue_keeps_the_order)
 
 CASE(work_queue_reset_drains)
 {
-	auto queue = Workqueue::create("kunit", 0);
-	REQUIRE(queue.ok());
 	Log log;
-	Entry entries[5];
+	auto made = Array<Entry>::create(5);
+	auto queue = Workqueue::create("kunit", 0);
+	REQUIRE(made.ok() && queue.ok());
+	Array<Entry> &entries = *made;
 	for (Entry &e : entries) {
 		e.log = &log;
 		EXPECT(e.work.queue(*queue));

@@ -153,15 +153,21 @@ bool Fabric::say(u32 path, u16 cid, u32 immediate)
 
 void Fabric::kill(u32 path, bool back)
 {
-	Id *id = nullptr;
+	auto made = make_box<CmEvent>(GFP_KERNEL);
+	if (!made.ok())
+		return;
+	Box<CmEvent> event = made.take();
+	event->type = RDMA_CM_EVENT_DISCONNECTED;
 	{
+		// As long as a connection has queues it has its id, and forget() runs this event.
 		LockGuard<SpinLock> held(lock_);
 		refuse[path] = !back;
-		if (Port *port = find_port(path, 0))
-			id = port->id;
+		if (Port *port = find_port(path, 0)) {
+			event->id = port->id;
+			events_.push_back(*event.release());
+		}
 	}
-	if (id)
-		tell(id, RDMA_CM_EVENT_DISCONNECTED);
+	cm_.queue(cm_queue_);
 }
 
 void Fabric::release_invalidations()

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sessions of several paths, one for each cable: their state, their share of the load, I/O that may meet no error."""
+
+from __future__ import annotations
+
+from . import fio, rnbd
+from .channel import Job
+from .lab import Lab
+
+SESSION = "/sys/class/rtrs-client/vm"
+
+
+def folder(lab: Lab, nic: int) -> str:
+    return f"{SESSION}/paths/ip:{lab.client.address(nic)}@ip:{lab.server.address(nic)}"
+
+
+def requests(lab: Lab, nic: int) -> int:
+    """Reads and writes that a path has carried."""
+    words = rnbd.read(lab.client, f"{folder(lab, nic)}/stats/rdma").split()
+    return int(words[0]) + int(words[2])
+
+
+def verified_load(lab: Lab, name: str) -> Job:
+    once = fio.verify_command(f"/dev/{name}", "4k", 8, "1m")
+    return lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", 600)
+
+
+def end_load(lab: Lab, load: Job) -> None:
+    rnbd.check(load.running, "the I/O ended by itself")
+    lab.client.run("touch /tmp/stop")
+    result = lab.client.wait(load)
+    rnbd.check(result.ok, f"the I/O met errors:\n{result.out[-1000:]}")
+
+
+def carries(lab: Lab, nic: int, what: str) -> None:
+    """The path works: its count of requests goes up."""
+    before = requests(lab, nic)
+    rnbd.wait_until(lab.client, f"set -- $(cat {folder(lab, nic)}/stats/rdma); [ $(($1 + $3)) -gt {before + 20} ]", 60,
+                    f"path {nic} {what}")

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The cable of one of two paths is pulled under verified I/O: the other carries on, and the path comes back."""
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
+
+SLOW = True
+OURS = ("client", "server")
+KINDS = ("stock", "debug")
+# Loss shows 35 s after the last word of the peer at the latest (protocol B.3); emulated machines are late.
+LOSS = 35 + 15
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
+    load = verified_load(lab, name)
+    for nic in (0, 1):
+        carries(lab, nic, "has its share")
+    for nic in (0, 1):
+        lab.client.set_link(nic, False)
+        rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", LOSS, "the loss shows")
+        carries(lab, 1 - nic, "carries all")
+        lab.client.set_link(nic, True)
+        rnbd.wait_until(lab.client, f"grep -qx connected '{folder(lab, nic)}/state'", 90, "the path comes back")
+        carries(lab, nic, "is at work again")
+    end_load(lab, load)
+    rnbd.unmap(lab, name)

@@ -41,7 +41,13 @@ CASE(rcu_pointer_is_seen_complete)
 	REQUIRE(side_by_side<2>([&](unsigned int i) {
 		if (i == 0) {
 			Box<Item> old;
-			for (int n = 1; n <= kRounds; n++) {
+			const unsigned long end = jiffies + kLong;
+			// Not before the other thread has had a turn.
+			auto more = [&](int n) {
+				return n <= kRounds ||
+				       (!READ_ONCE(seen) && time_before(jiffies, end));
+			};
+			for (int n = 1; more(n); n++) {
 				auto made = make_box<Item>(GFP_KERNEL, n);
 				if (!made.ok())
 					break;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One run at a time on a host: two would slow each other down until their deadlines pass."""
+"""Few runs at a time on a host: more would slow each other down until their deadlines pass."""
 
 from __future__ import annotations
 
@@ -11,25 +11,38 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-PATIENCE = 1200.0  # seconds
+PATIENCE = 2400.0  # seconds
 _lock: TextIO | None = None  # held until this process ends
 
 
 def take() -> None:
-    """Wait until no other run is going on; not for ever, as that one may be stuck."""
+    """Wait until this run has its turn; not for ever, as the others may be stuck.
+
+    One run goes on at a time, or as many as RNBD_VM_AT_ONCE says.
+    """
+    places = max(1, int(os.environ.get("RNBD_VM_AT_ONCE", "1")))
+    if _try(places):
+        return
+    print("other runs of virtual machines are going on here; waiting for the end of one", file=sys.stderr, flush=True)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        time.sleep(1)
+        if _try(places):
+            return
+    print("going on beside them", file=sys.stderr, flush=True)
+
+
+def _try(places: int) -> bool:
     global _lock
-    path = Path(tempfile.gettempdir()) / f"rnbd-vm-{os.getuid()}.lock"
-    _lock = path.open("w", encoding="ascii")
-    try:
-        fcntl.flock(_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("another run of virtual machines is going on here; waiting for its end", file=sys.stderr, flush=True)
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            time.sleep(1)
-            try:
-                fcntl.flock(_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                pass
-        print("going on beside it", file=sys.stderr, flush=True)
+    for place in range(places):
+        suffix = f"-{place}" if place else ""
+        path = Path(tempfile.gettempdir()) / f"rnbd-vm-{os.getuid()}{suffix}.lock"
+        lock = path.open("w", encoding="ascii")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        _lock = lock
+        return True
+    return False

@@ -56,20 +56,33 @@ TEST(Heartbeat, UnaskedAckMeasuresNothing)
 	EXPECT_EQ(h.latency(), 500u);
 }
 
-TEST(Heartbeat, ResetKeepsTheLimit)
+TEST(Heartbeat, ResetForgetsWhatWasMissed)
 {
-	Heartbeat h(1);
-	h.on_tick();
+	Heartbeat h;
+	h.on_tick(1);
 	h.on_sent(10);
 	h.on_ack(20);
-	h.on_tick();
-	h.on_tick();
-	EXPECT_EQ(h.on_tick(), Action::Lost);
+	h.on_tick(1);
+	h.on_tick(1);
+	EXPECT_EQ(h.on_tick(1), Action::Lost);
 	h.reset();
 	EXPECT_EQ(h.latency(), 0u);
-	EXPECT_EQ(h.on_tick(), Action::Send);
-	EXPECT_EQ(h.on_tick(), Action::Wait);
-	EXPECT_EQ(h.on_tick(), Action::Lost);
+	EXPECT_EQ(h.on_tick(1), Action::Send);
+	EXPECT_EQ(h.on_tick(1), Action::Wait);
+	EXPECT_EQ(h.on_tick(1), Action::Lost);
+}
+
+TEST(Heartbeat, TheLimitMayChangeAtEachTick)
+{
+	Heartbeat h;
+	EXPECT_EQ(h.on_tick(100), Action::Send);
+	for (int tick = 1; tick <= 50; tick++)
+		EXPECT_EQ(h.on_tick(100), Action::Wait);
+	// More patience than is left, and less than has been used.
+	EXPECT_EQ(h.on_tick(51), Action::Wait);
+	EXPECT_EQ(h.on_tick(3), Action::Lost);
+	h.on_traffic();
+	EXPECT_EQ(h.on_tick(3), Action::Send);
 }
 
 TEST(Heartbeat, TrafficOnOtherCpus)

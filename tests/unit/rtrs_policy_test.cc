@@ -201,3 +201,16 @@ TEST(SysfsInput, ReconnectAttempts)
 	EXPECT_EQ(code(parse_request_timeout("99999999999")), -34);
 	EXPECT_EQ(code(parse_request_timeout("60s")), -22);
 }
+
+TEST(SysfsInput, Heartbeat)
+{
+	EXPECT_EQ(parse_heartbeat_interval("100\n").value(), 100);
+	EXPECT_EQ(parse_heartbeat_interval("60000").value(), 60000);
+	for (const char *bad : {"99", "0", "-5000", "60001", "5s", "", "5000 "})
+		EXPECT_EQ(code(parse_heartbeat_interval(text(bad))), -22) << bad;
+	EXPECT_EQ(code(parse_heartbeat_interval("99999999999")), -34);
+	EXPECT_EQ(parse_heartbeat_missed("1").value(), 1);
+	EXPECT_EQ(parse_heartbeat_missed("100\n").value(), 100);
+	for (const char *bad : {"0", "-1", "101", "x", ""})
+		EXPECT_EQ(code(parse_heartbeat_missed(text(bad))), -22) << bad;
+}

@@ -37,6 +37,7 @@ unsigned long automatic_pause(u32 delay_seconds)
 
 Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
     : session_(session), index_(index), workqueue_(module_->workqueue), pair_(pair),
+      heartbeat_(this, on_heartbeat_lost, heartbeat_sent_.get(), session.heartbeat_limits()),
       shown_addresses_(pair)
 {
 	generate_random_uuid(uuid_.bytes);

@@ -66,6 +66,8 @@ public:
 	Status disconnect();
 	// Any context. As request_close(), and for good.
 	void request_end();
+	// The session's interval has changed. Any context.
+	void restart_heartbeat();
 	// Uninterruptible; certain to come after request_end(): no step of the owner waits for
 	// long, and each wait ends when the state changes.
 	void wait_end();
@@ -228,7 +230,7 @@ private:
 	CompletionEntry<Path, &Path::on_info_sent> info_sent_{this};
 	CompletionEntry<Path, &Path::on_info_received> info_received_entry_{this};
 	CompletionEntry<Path, &Path::on_heartbeat_sent> heartbeat_sent_{this};
-	HeartbeatTimer heartbeat_{this, on_heartbeat_lost, heartbeat_sent_.get()};
+	HeartbeatTimer heartbeat_;
 
 	cxxrt::DelayedWork<Path, &Path::check_deadline> deadline_{this};
 

@@ -102,6 +102,14 @@ void Path::finish(Request &r, int status)
 
 // ---- heartbeat ----
 
+// The grace period of tear_down() lies between the end of Connected and the heartbeat's.
+void Path::restart_heartbeat()
+{
+	const RcuReader reader;
+	if (connected())
+		heartbeat_.restart();
+}
+
 void Path::on_heartbeat_sent(const ib_wc &wc)
 {
 	connections_[0]->on_send_done(wc);

@@ -41,6 +41,7 @@ public:
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
+	const HeartbeatLimits &heartbeat_limits() const { return heartbeat_limits_; }
 	u32 irq_connections() const { return irq_connections_; }
 	u32 poll_connections() const { return poll_connections_; }
 	// Service connection included.
@@ -111,10 +112,14 @@ private:
 	void remove_files();
 	void show_max_reconnects(cxxrt::SysfsText &out);
 	void show_request_timeout(cxxrt::SysfsText &out);
+	void show_heartbeat_interval(cxxrt::SysfsText &out);
+	void show_heartbeat_missed(cxxrt::SysfsText &out);
 	void show_policy(cxxrt::SysfsText &out);
 	void show_add_path(cxxrt::SysfsText &out);
 	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
 	Status store_request_timeout(TextView text, cxxrt::SysfsCall &);
+	Status store_heartbeat_interval(TextView text, cxxrt::SysfsCall &);
+	Status store_heartbeat_missed(TextView text, cxxrt::SysfsCall &);
 	Status store_policy(TextView text, cxxrt::SysfsCall &);
 	Status store_add_path(TextView text, cxxrt::SysfsCall &);
 	static const cxxrt::DeviceFile<Session> kFiles[];
@@ -129,6 +134,7 @@ private:
 	const u32 poll_connections_;
 	int max_reconnects_;
 	u32 request_timeout_ = kDefaultRequestTimeout;
+	HeartbeatLimits heartbeat_limits_;
 	Policy policy_ = kDefaultPolicy;
 
 	// Writers of the list and of the members behind it. Nobody waits for a path with it.

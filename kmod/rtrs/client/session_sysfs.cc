@@ -13,6 +13,10 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
 				    &Session::store_max_reconnects),
     DeviceFile<Session>::read_write("request_timeout", &Session::show_request_timeout,
 				    &Session::store_request_timeout),
+    DeviceFile<Session>::read_write("heartbeat_interval_ms", &Session::show_heartbeat_interval,
+				    &Session::store_heartbeat_interval),
+    DeviceFile<Session>::read_write("heartbeat_missed_max", &Session::show_heartbeat_missed,
+				    &Session::store_heartbeat_missed),
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
     DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
@@ -57,6 +61,34 @@ Status Session::store_request_timeout(TextView text, SysfsCall &)
 {
 	const int seconds = TRY(parse_request_timeout(text));
 	WRITE_ONCE(request_timeout_, static_cast<u32>(seconds));
+	return {};
+}
+
+void Session::show_heartbeat_interval(SysfsText &out)
+{
+	out.print("%u\n", READ_ONCE(heartbeat_limits_.interval_ms));
+}
+
+// A path that waits for the next tick of a long interval begins the new one at once.
+Status Session::store_heartbeat_interval(TextView text, SysfsCall &)
+{
+	const int ms = TRY(parse_heartbeat_interval(text));
+	WRITE_ONCE(heartbeat_limits_.interval_ms, static_cast<u32>(ms));
+	LockGuard<Mutex> held(paths_lock_);
+	for (Path &path : paths_)
+		path.restart_heartbeat();
+	return {};
+}
+
+void Session::show_heartbeat_missed(SysfsText &out)
+{
+	out.print("%u\n", READ_ONCE(heartbeat_limits_.missed_max));
+}
+
+Status Session::store_heartbeat_missed(TextView text, SysfsCall &)
+{
+	const int missed = TRY(parse_heartbeat_missed(text));
+	WRITE_ONCE(heartbeat_limits_.missed_max, static_cast<u32>(missed));
 	return {};
 }
 

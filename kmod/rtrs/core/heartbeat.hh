@@ -15,24 +15,40 @@
 
 namespace rtrs {
 
+constexpr HeartbeatLimits kHeartbeatDefaults{};
+
 class HeartbeatTimer {
 public:
 	// `lost` is told, in process context, that the peer is silent or nothing can be posted any
 	// more; `cqe` completes the heartbeat's own work requests.
 	using Lost = void (*)(void *owner);
-	HeartbeatTimer(void *owner, Lost lost, ib_cqe *cqe) : owner_(owner), lost_(lost), cqe_(cqe)
+	// `limits` may change at any time; each tick reads them anew.
+	HeartbeatTimer(void *owner, Lost lost, ib_cqe *cqe,
+		       const HeartbeatLimits &limits = kHeartbeatDefaults)
+	    : owner_(owner), lost_(lost), cqe_(cqe), limits_(limits)
 	{
 	}
 
 	void start(Connection *service, const cxxrt::Workqueue &wq)
 	{
 		service_ = service;
-		wq_ = &wq;
 		pure_.reset();
-		tick_.queue_after(wq, msecs_to_jiffies(kHeartbeatIntervalMs));
+		smp_store_release(&wq_, &wq);
+		tick_.queue_after(wq, interval());
+	}
+	// The interval has changed: the next tick comes that long from now. No-op if it does not
+	// run. Any context; the caller sees to it that stop() begins only when this has returned.
+	void restart()
+	{
+		if (const cxxrt::Workqueue *wq = smp_load_acquire(&wq_))
+			tick_.requeue_after(*wq, interval());
 	}
 	// May sleep. No-op if it does not run. Not from the lost callback.
-	void stop() { tick_.cancel_sync(); }
+	void stop()
+	{
+		WRITE_ONCE(wq_, static_cast<const cxxrt::Workqueue *>(nullptr));
+		tick_.cancel_sync();
+	}
 
 	void on_traffic() { pure_.on_traffic(); }
 	// Answers a heartbeat of the peer. The caller fails the path on an error.
@@ -45,9 +61,14 @@ public:
 	u64 latency_ns() const { return pure_.latency(); }
 
 private:
+	unsigned long interval() const { return msecs_to_jiffies(READ_ONCE(limits_.interval_ms)); }
+
 	void tick()
 	{
-		switch (pure_.on_tick()) {
+		const cxxrt::Workqueue *wq = READ_ONCE(wq_);
+		if (!wq)
+			return;
+		switch (pure_.on_tick(READ_ONCE(limits_.missed_max))) {
 		case HeartbeatAction::Lost:
 			lost_(owner_);
 			return;
@@ -63,7 +84,7 @@ private:
 		case HeartbeatAction::Wait:
 			break;
 		}
-		tick_.queue_after(*wq_, msecs_to_jiffies(kHeartbeatIntervalMs));
+		tick_.queue_after(*wq, interval());
 	}
 
 	Status post(Connection &service, Immediate imm)
@@ -78,8 +99,9 @@ private:
 	void *owner_;
 	Lost lost_;
 	ib_cqe *cqe_;
+	const HeartbeatLimits &limits_;
 	Connection *service_ = nullptr;
-	const cxxrt::Workqueue *wq_ = nullptr;
+	const cxxrt::Workqueue *wq_ = nullptr; // null: stopped
 	Heartbeat pure_;
 	cxxrt::DelayedWork<HeartbeatTimer, &HeartbeatTimer::tick> tick_{this};
 };

@@ -7,6 +7,12 @@
 
 namespace rtrs {
 
+// How often a path sends heartbeats, and how many ticks it endures without a word of the peer.
+struct HeartbeatLimits {
+	u32 interval_ms = kHeartbeatIntervalMs;
+	u32 missed_max = kHeartbeatMissedMax;
+};
+
 enum class HeartbeatAction : u8 {
 	Send, // send HB_MSG and wait for the next tick
 	Wait, // only wait for the next tick
@@ -18,15 +24,11 @@ enum class HeartbeatAction : u8 {
 // before or as after it.
 class Heartbeat {
 public:
-	explicit constexpr Heartbeat(u32 missed_max = kHeartbeatMissedMax) : missed_max_(missed_max)
-	{
-	}
-
-	// Every kHeartbeatIntervalMs.
-	HeartbeatAction on_tick()
+	// Once in an interval. The limit may be another one each time.
+	HeartbeatAction on_tick(u32 missed_max = kHeartbeatMissedMax)
 	{
 		u32 missed = __atomic_load_n(&missed_, __ATOMIC_RELAXED);
-		if (missed > missed_max_)
+		if (missed > missed_max)
 			return HeartbeatAction::Lost;
 		__atomic_store_n(&missed_, missed + 1, __ATOMIC_RELAXED);
 		return missed == 0 ? HeartbeatAction::Send : HeartbeatAction::Wait;
@@ -55,7 +57,7 @@ public:
 	// Nanoseconds; 0 before the first ACK.
 	u64 latency() const { return __atomic_load_n(&latency_, __ATOMIC_RELAXED); }
 
-	// For a new connection of the same path: nothing missed, nothing measured, the limit stays.
+	// For a new connection of the same path: nothing missed, nothing measured.
 	void reset()
 	{
 		__atomic_store_n(&missed_, 0u, __ATOMIC_RELAXED);
@@ -64,7 +66,6 @@ public:
 	}
 
 private:
-	u32 missed_max_;
 	u32 missed_ = 0;
 	u64 sent_at_ = 0;
 	u64 latency_ = 0;

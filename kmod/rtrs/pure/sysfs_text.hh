@@ -15,6 +15,12 @@ constexpr int kDefaultRequestTimeout = 60;
 constexpr int kMaxRequestTimeout = 3600;
 constexpr int kNoRequestTimeout = 0;
 
+// Milliseconds between heartbeats, and how many of these may pass without a word of the peer.
+constexpr int kMinHeartbeatIntervalMs = 100;
+constexpr int kMaxHeartbeatIntervalMs = 60'000;
+constexpr int kMinHeartbeatMissed = 1;
+constexpr int kMaxHeartbeatMissed = 100;
+
 // Statistics are cleared by "0" (documented) and by "1" (in-tree). EINVAL.
 constexpr Status parse_reset(TextView t)
 {
@@ -34,6 +40,18 @@ constexpr Result<int> parse_reconnect_attempts(TextView t)
 constexpr Result<int> parse_request_timeout(TextView t)
 {
 	return cxxrt::parse_int(t, kNoRequestTimeout, kMaxRequestTimeout);
+}
+
+// 100 to 60000 ms. EINVAL, ERANGE.
+constexpr Result<int> parse_heartbeat_interval(TextView t)
+{
+	return cxxrt::parse_int(t, kMinHeartbeatIntervalMs, kMaxHeartbeatIntervalMs);
+}
+
+// 1 to 100 intervals. EINVAL, ERANGE.
+constexpr Result<int> parse_heartbeat_missed(TextView t)
+{
+	return cxxrt::parse_int(t, kMinHeartbeatMissed, kMaxHeartbeatMissed);
 }
 
 } // namespace rtrs

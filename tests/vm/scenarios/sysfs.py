@@ -9,7 +9,8 @@ RO, RW = "444", "644"
 # Below /sys/class/rtrs-client/vm; entries that in-tree lacks are marked with True.
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
-    ("request_timeout", RW, True), ("add_path", RW, False),
+    ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
+    ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
@@ -46,6 +47,9 @@ BAD = (
 BAD_OURS = (
     ("request_timeout", "-1", "EINVAL"), ("request_timeout", "3601", "EINVAL"), ("request_timeout", "1m", "EINVAL"),
     ("request_timeout", "99999999999", "ERANGE"),
+    ("heartbeat_interval_ms", "99", "EINVAL"), ("heartbeat_interval_ms", "60001", "EINVAL"),
+    ("heartbeat_interval_ms", "5 s", "EINVAL"), ("heartbeat_missed_max", "0", "EINVAL"),
+    ("heartbeat_missed_max", "101", "EINVAL"), ("heartbeat_missed_max", "", "EINVAL"),
 )
 
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Heartbeats at another interval and with another limit, set on a session that runs: both hold from then on."""
+
+import time
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, folder
+
+OURS = ("client",)
+KINDS = ("stock", "debug")  # pulls a cable
+MISSED = "HB missed max reached."
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk)
+    path = folder(lab, 0)
+    for entry, default in (("heartbeat_interval_ms", "5000"), ("heartbeat_missed_max", "5")):
+        rnbd.equal(rnbd.read(lab.client, f"{SESSION}/{entry}"), default, entry)
+
+    # A minute before the next heartbeat: none comes soon.
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "60000")
+    before = rnbd.read(lab.client, f"{path}/cur_latency")
+    time.sleep(7)
+    rnbd.equal(rnbd.read(lab.client, f"{path}/cur_latency"), before, "latency while no heartbeat is due")
+    # The minute does not have to pass.
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "500")
+    rnbd.wait_until(lab.client, f"[ '{before}' != \"$(cat '{path}/cur_latency')\" ]", 10, "a heartbeat at once")
+
+    # A dead link shows after 500 ms times missed + 1; with the defaults it takes 30 s and more.
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_missed_max", "7")
+    lab.client.set_link(0, False)
+    took = rnbd.wait_until(lab.client, f"grep -qx disconnected '{path}/state'", 20, "the loss shows")
+    rnbd.check(2 < took < 15, f"the loss showed after {took:.1f} s")
+    rnbd.check(MISSED in lab.client.log(), "the reason is not in the log")
+    lab.client.set_link(0, True)
+    rnbd.write(lab.client, f"{path}/reconnect", "1")
+    rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the disk is back")
+    rnbd.unmap(lab, name)

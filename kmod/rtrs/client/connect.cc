@@ -52,24 +52,24 @@ int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
 		con->on_rejected(*event);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		path.fail(err::econnreset);
+		path.fail(err::econnreset, PathError::Disconnected);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
 				    rdma_event_msg(event->event), event->status);
-		path.fail(err::ehostunreach);
+		path.fail(err::ehostunreach, PathError::Disconnected);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		// The owner takes everything down, which lets the device go. The path comes back
 		// by itself when the device does: a reconnect finds it (unlike protocol B.1.2).
 		log_warning(path.log_name(), "con %u: the device is being removed", con->cid());
-		path.fail(err::enodev);
+		path.fail(err::enodev, PathError::Disconnected);
 		break;
 	default:
 		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
 				    rdma_event_msg(event->event), event->status);
-		path.fail(err::econnreset);
+		path.fail(err::econnreset, PathError::Disconnected);
 		break;
 	}
 	return 0;
@@ -89,12 +89,12 @@ void ClientConnection::on_established(const rdma_conn_param &param)
 		if (!reply.ok()) {
 			log_error_limited(path_.log_name(), "malformed answer of the server: %d",
 					  reply.code());
-			path_.fail(reply.error());
+			path_.fail(reply.error(), PathError::Malformed);
 			return;
 		}
 		reply_ = reply.value();
 	} else if (const Status s = check_connect_reply(data); !s.ok()) {
-		path_.fail(s.error());
+		path_.fail(s.error(), PathError::Malformed);
 		return;
 	}
 	note(Step::Established);
@@ -107,7 +107,7 @@ void ClientConnection::on_rejected(rdma_cm_event &event)
 	const Error reason = data ? parse_reject(ByteView(data, size)) : err::econnreset;
 	log_warning_limited(path_.log_name(), "con %u: rejected: %s, errno %d", cid(),
 			    rdma_reject_msg(id_, event.status), reason.code());
-	path_.fail(reason);
+	path_.fail(reason, PathError::Connect);
 }
 
 void ClientConnection::on_qp_event(ib_event *event, void *context)
@@ -119,7 +119,7 @@ void ClientConnection::on_qp_event(ib_event *event, void *context)
 	case IB_EVENT_QP_ACCESS_ERR:
 		log_error_limited(con->path_.log_name(), "con %u: %s", con->cid(),
 				  ib_event_msg(event->event));
-		con->path_.fail(err::econnreset);
+		con->path_.fail(err::econnreset, PathError::Disconnected);
 		break;
 	default:
 		break;

@@ -83,12 +83,12 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 	const RcuReader reader;
 	if (path_.posting())
 		if (const Status s = post(receive); !s.ok())
-			path_.fail(s.error());
+			path_.fail(s.error(), PathError::Post);
 
 	if (has_key && !key.ok()) {
 		log_error_limited(path_.log_name(), "con %u: malformed message with a new key: %d",
 				  cid(), key.code());
-		path_.fail(key.error());
+		path_.fail(key.error(), PathError::Malformed);
 	} else if (has_imm) {
 		path_.on_immediate(*this, Immediate::from_network(wc.ex.imm_data),
 				   has_key ? &key.value() : nullptr);
@@ -96,6 +96,7 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 		has_invalidated_ = true;
 		invalidated_ = Rkey{wc.ex.invalidate_rkey};
 	} else {
+		path_.stats().error(PathError::Stray);
 		log_warning_limited(path_.log_name(), "con %u: unexpected message of %u bytes",
 				    cid(), wc.byte_len);
 	}
@@ -134,10 +135,11 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 void ClientConnection::on_broken(const ib_wc &wc)
 {
 	// Flushed ones are a consequence; what broke the queue pair has spoken already.
-	if (wc.status != IB_WC_WR_FLUSH_ERR)
+	const bool flushed = wc.status == IB_WC_WR_FLUSH_ERR;
+	if (!flushed)
 		log_error_limited(path_.log_name(), "con %u: %s (vendor error %#x)", cid(),
 				  ib_wc_status_msg(wc.status), wc.vendor_err);
-	path_.fail(err::econnreset);
+	path_.fail(err::econnreset, flushed ? PathError::Disconnected : PathError::Completion);
 }
 
 Status ClientConnection::post_invalidation(Request &request)
@@ -160,7 +162,7 @@ void ClientConnection::invalidate(Request &request)
 	if (s.error() == err::eagain)
 		parked_.with([&](auto &list) { list.push_back(request); });
 	else
-		path_.fail(s.error());
+		path_.fail(s.error(), PathError::Post);
 }
 
 void ClientConnection::retry_parked()
@@ -176,7 +178,7 @@ void ClientConnection::retry_parked()
 		if (s.error() == err::eagain)
 			parked_.with([&](auto &list) { list.push_front(*request); });
 		else
-			path_.fail(s.error());
+			path_.fail(s.error(), PathError::Post);
 		return;
 	}
 }

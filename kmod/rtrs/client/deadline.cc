@@ -48,7 +48,7 @@ void Path::check_deadline()
 		}
 		log_error(log_name(),
 			  "a request was not answered within %u s, the path starts again", waited);
-		fail(err::etimedout);
+		fail(err::etimedout, PathError::Timeout);
 		return;
 	}
 	start_deadline();

@@ -80,13 +80,14 @@ bool Path::same_addresses(const rtrs_addr_pair &pair)
 
 // ---- wishes ----
 
-void Path::fail(Error error)
+void Path::fail(Error error, PathError kind)
 {
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		const State next = after_error(state_);
 		if (next == state_)
 			return;
+		stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
 		error_ = error.code();
 		smp_store_release(&state_, next);
 	}
@@ -235,7 +236,7 @@ void Path::attempt()
 	const Status s = connect();
 	if (!s.ok()) {
 		// Not if fail() or a close came first.
-		fail(s.error());
+		fail(s.error(), PathError::Connect);
 		return;
 	}
 	if (!go(State::Connected))

@@ -77,7 +77,8 @@ public:
 	// ---- called from connections, in any context ----
 
 	// Something went wrong: leaves Connected or Connecting, if it is in one of them.
-	void fail(Error error);
+	// `kind` is how it is counted while the path is connected.
+	void fail(Error error, PathError kind);
 	// Wakes the owner out of await().
 	void wake() { changed_.wake_all(); }
 	// Whether handlers may still post. Valid until the end of the RcuReader scope that the

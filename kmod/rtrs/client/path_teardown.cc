@@ -87,8 +87,10 @@ void Path::end_request(Request &request)
 	stats_->finished(request.direction(), request.started_ns, request.cpu);
 	const int status = fail_over(request);
 	request.state = RequestState::Idle;
-	if (status)
+	if (status) {
+		stats_->error(PathError::Lost);
 		in.done(in.priv, status);
+	}
 }
 
 // The same slot, message and data on another connected path. 0: it is that path's request now.

@@ -16,7 +16,7 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 	const Result<ClientImm> decoded =
 	    session_limits_->layout.decode_at_client(imm, ConnectionId{con.cid()});
 	if (!decoded.ok()) {
-		stats_->stray_response();
+		stats_->error(PathError::Stray);
 		log_warning_limited(log_name(), "con %u: unknown immediate %#x, ignored", con.cid(),
 				    imm.value());
 		return;
@@ -29,7 +29,7 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 		// With a full queue the peer sees traffic anyway.
 		if (const Status s = heartbeat_.on_message(con);
 		    !s.ok() && !(s.error() == err::eagain))
-			fail(s.error());
+			fail(s.error(), PathError::Post);
 		break;
 	case ClientImm::Kind::HeartbeatAck:
 		heartbeat_.on_ack();
@@ -47,7 +47,7 @@ void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *ke
 	{
 		LockGuard<SpinLock> held(r.lock);
 		if (r.state != RequestState::Posted || r.connection != &con) {
-			stats_->stray_response();
+			stats_->error(PathError::Stray);
 			log_warning_limited(log_name(),
 					    "con %u: response for slot %u, which waits for none",
 					    con.cid(), m.slot.value);
@@ -94,6 +94,8 @@ void Path::finish(Request &r, int status)
 		ib_dma_unmap_sg(device_.ibdev(), in.sg, static_cast<int>(in.nr_sg),
 				r.dma_direction());
 	stats_->finished(r.direction(), r.started_ns, r.cpu);
+	if (status) [[unlikely]]
+		stats_->error(PathError::Answer);
 	void (*const done)(void *, int) = in.done;
 	void *const priv = in.priv;
 	smp_store_release(&r.state, RequestState::Idle);
@@ -119,7 +121,7 @@ void Path::on_heartbeat_lost(void *path)
 {
 	auto *self = static_cast<Path *>(path);
 	log_error(self->log_name(), "HB missed max reached.");
-	self->fail(err::etimedout);
+	self->fail(err::etimedout, PathError::Heartbeat);
 }
 
 } // namespace rtrs::client

@@ -51,6 +51,7 @@ void PathStats::finished(Direction direction, u64 started_ns, int submit_cpu)
 	live_.inc(&PathCounters::finished);
 	live_.inc(read ? &PathCounters::read_latency : &PathCounters::write_latency,
 		  latency_row(ns));
+	live_.inc(read ? &PathCounters::read_us : &PathCounters::write_us, microsecond_row(ns));
 	// A maximum that two contexts of one CPU race for may lose one of theirs.
 	u64 &max = live_.on(cpu).*
 		   (read ? &PathCounters::read_latency_max : &PathCounters::write_latency_max);
@@ -93,7 +94,7 @@ void PathStats::reset_rdma()
 {
 	static constexpr u64 PathCounters::*kMembers[] = {
 	    &PathCounters::reads,	&PathCounters::read_bytes, &PathCounters::writes,
-	    &PathCounters::write_bytes, &PathCounters::failovers,  &PathCounters::stray_responses,
+	    &PathCounters::write_bytes, &PathCounters::failovers,
 	};
 	live_.for_each([&](int cpu, const PathCounters &live) {
 		for (u64 PathCounters::*member : kMembers)
@@ -137,12 +138,28 @@ void PathStats::reset_completions()
 	});
 }
 
-void PathStats::reset_lists()
+template <u32 N> void PathStats::reset_rows(u64 (PathCounters::*rows)[N])
 {
 	live_.for_each([&](int cpu, const PathCounters &live) {
-		for (u32 i = 0; i < kListRows; i++)
-			base_.on(cpu).lists[i] = READ_ONCE(live.lists[i]);
+		for (u32 i = 0; i < N; i++)
+			WRITE_ONCE((base_.on(cpu).*rows)[i], READ_ONCE((live.*rows)[i]));
 	});
+}
+
+void PathStats::reset_microseconds()
+{
+	reset_rows(&PathCounters::read_us);
+	reset_rows(&PathCounters::write_us);
+}
+
+void PathStats::reset_errors()
+{
+	reset_rows(&PathCounters::errors);
+}
+
+void PathStats::reset_lists()
+{
+	reset_rows(&PathCounters::lists);
 }
 
 } // namespace rtrs::client

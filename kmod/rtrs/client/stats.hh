@@ -10,6 +10,8 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/percpu.hh>
 #include <cxxrt/sysfs.hh>
+#include <rtrs/pure/histogram.hh>
+#include <rtrs/pure/path_errors.hh>
 #include <rtrs/wire/units.hh>
 
 namespace rtrs::client {
@@ -28,11 +30,13 @@ struct PathCounters {
 	u64 finished;
 	u64 failovers; // requests taken over from a path that died
 	u64 migrated_to;
-	u64 stray_responses;
 	u64 read_latency[kLatencyRows];
 	u64 write_latency[kLatencyRows];
 	u64 read_latency_max; // ns
 	u64 write_latency_max;
+	u64 read_us[kMicrosecondRows];
+	u64 write_us[kMicrosecondRows];
+	u64 errors[kPathErrors];
 	u64 lists[kListRows];
 	u64 completions;      // work completions
 	u64 completion_runs;  // how often completions were handled: several at a time
@@ -60,7 +64,10 @@ public:
 	// A work completion, in its handler.
 	void completed();
 	void failed_over() { live_.inc(&PathCounters::failovers); }
-	void stray_response() { live_.inc(&PathCounters::stray_responses); }
+	void error(PathError kind)
+	{
+		live_.inc(&PathCounters::errors, static_cast<cxxrt::usize>(kind));
+	}
 	// A sum over all CPUs: for readers that are not on every request's way.
 	u64 inflight() const;
 
@@ -74,6 +81,15 @@ private:
 	{
 		return live_.sum(member) - base_.sum(member);
 	}
+	template <u32 N> u64 since_reset(u64 (PathCounters::*rows)[N], u32 row) const
+	{
+		u64 total = 0;
+		live_.for_each([&](int cpu, const PathCounters &live) {
+			total +=
+			    READ_ONCE((live.*rows)[row]) - READ_ONCE((base_.on(cpu).*rows)[row]);
+		});
+		return total;
+	}
 
 	void show_rdma(cxxrt::SysfsText &out);
 	void show_reconnects(cxxrt::SysfsText &out);
@@ -81,6 +97,8 @@ private:
 	void show_migration_from(cxxrt::SysfsText &out);
 	void show_migration_to(cxxrt::SysfsText &out);
 	void show_latency(cxxrt::SysfsText &out);
+	void show_microseconds(cxxrt::SysfsText &out);
+	void show_errors(cxxrt::SysfsText &out);
 	void show_lists(cxxrt::SysfsText &out);
 	void show_completions(cxxrt::SysfsText &out);
 	void show_reset_all(cxxrt::SysfsText &out);
@@ -88,6 +106,8 @@ private:
 	Status store_reconnects(TextView text, cxxrt::SysfsCall &);
 	Status store_migration(TextView text, cxxrt::SysfsCall &);
 	Status store_latency(TextView text, cxxrt::SysfsCall &);
+	Status store_microseconds(TextView text, cxxrt::SysfsCall &);
+	Status store_errors(TextView text, cxxrt::SysfsCall &);
 	Status store_lists(TextView text, cxxrt::SysfsCall &);
 	Status store_completions(TextView text, cxxrt::SysfsCall &);
 	Status store_reset_all(TextView text, cxxrt::SysfsCall &);
@@ -96,6 +116,9 @@ private:
 	void reset_reconnects();
 	void reset_migration();
 	void reset_latency();
+	template <u32 N> void reset_rows(u64 (PathCounters::*rows)[N]);
+	void reset_microseconds();
+	void reset_errors();
 	void reset_lists();
 	void reset_completions();
 

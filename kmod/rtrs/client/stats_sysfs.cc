@@ -30,6 +30,9 @@ constinit const SysfsFile<PathStats> PathStats::kFiles[] = {
 				     &PathStats::store_migration),
     SysfsFile<PathStats>::read_write("rdma_lat", &PathStats::show_latency,
 				     &PathStats::store_latency),
+    SysfsFile<PathStats>::read_write("latency_us", &PathStats::show_microseconds,
+				     &PathStats::store_microseconds),
+    SysfsFile<PathStats>::read_write("errors", &PathStats::show_errors, &PathStats::store_errors),
     SysfsFile<PathStats>::read_write("sg_entries", &PathStats::show_lists, &PathStats::store_lists),
     SysfsFile<PathStats>::read_write("wc_completion", &PathStats::show_completions,
 				     &PathStats::store_completions),
@@ -103,6 +106,23 @@ void PathStats::show_latency(SysfsText &out)
 	out.print("maximum ms: %llu %llu\n", max[0] / NSEC_PER_MSEC, max[1] / NSEC_PER_MSEC);
 }
 
+void PathStats::show_microseconds(SysfsText &out)
+{
+	for (u32 row = 0; row < kMicrosecondRows; row++) {
+		const bool last = row == kMicrosecondRows - 1;
+		out.print("%s%u us: %llu %llu\n", last ? ">= " : "", 1u << (last ? row - 1 : row),
+			  since_reset(&PathCounters::read_us, row),
+			  since_reset(&PathCounters::write_us, row));
+	}
+}
+
+void PathStats::show_errors(SysfsText &out)
+{
+	for (u32 kind = 0; kind < kPathErrors; kind++)
+		out.print("%s %llu\n", to_text(static_cast<PathError>(kind)),
+			  since_reset(&PathCounters::errors, kind));
+}
+
 void PathStats::show_lists(SysfsText &out)
 {
 	out.print("entries:");
@@ -162,6 +182,16 @@ Status PathStats::store_latency(TextView text, SysfsCall &)
 	return reset_on_request(text, reset_lock_, [this] { reset_latency(); });
 }
 
+Status PathStats::store_microseconds(TextView text, SysfsCall &)
+{
+	return reset_on_request(text, reset_lock_, [this] { reset_microseconds(); });
+}
+
+Status PathStats::store_errors(TextView text, SysfsCall &)
+{
+	return reset_on_request(text, reset_lock_, [this] { reset_errors(); });
+}
+
 Status PathStats::store_lists(TextView text, SysfsCall &)
 {
 	return reset_on_request(text, reset_lock_, [this] { reset_lists(); });
@@ -179,6 +209,8 @@ Status PathStats::store_reset_all(TextView text, SysfsCall &)
 		reset_reconnects();
 		reset_migration();
 		reset_latency();
+		reset_microseconds();
+		reset_errors();
 		reset_lists();
 		reset_completions();
 	});

@@ -218,7 +218,7 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 	}
 	con.counters().inc(&WrCounters::requests);
 	if (!posted.ok())
-		fail(posted.error());
+		fail(posted.error(), PathError::Post);
 	return {};
 }
 

@@ -38,6 +38,8 @@ def stopped_disk(lab: Lab) -> None:
     rnbd.check(not read.ok and not read.timed_out, f"a read of a stopped disk ended with {read.rc}: {read.out}")
     rnbd.check(TIMEOUT - 1 < took < 3 * TIMEOUT + 5, f"it took {took:.1f} s, limit {TIMEOUT} s")
     rnbd.check("was not answered within" in lab.client.log(), "the reason is not in the log")
+    errors = rnbd.read(lab.client, f"{session}/paths/*/stats/errors").split("\n")
+    rnbd.check("timeout 1" in errors and "lost 1" in errors, f"it was not counted: {errors}")
 
     lab.server.run("dmsetup resume --noudevsync slow")
     rnbd.wait_until(lab.client, f"grep -qx connected {session}/paths/*/state", 60, "the path is back")

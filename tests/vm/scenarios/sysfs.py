@@ -18,7 +18,7 @@ CLIENT_PATH = (
     ("remove_path", RW, False), ("stats/cpu_migration_from", RW, False), ("stats/cpu_migration_to", RW, False),
     ("stats/reconnects", RW, False), ("stats/rdma", RW, False), ("stats/reset_all", RW, False),
     ("stats/cpu_migration", RW, True), ("stats/rdma_lat", RW, True), ("stats/wc_completion", RW, True),
-    ("stats/sg_entries", RW, True),
+    ("stats/sg_entries", RW, True), ("stats/latency_us", RW, True), ("stats/errors", RW, True),
 )
 SERVER_PATH = (
     ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False), ("dst_addr", RO, False),
@@ -50,6 +50,7 @@ BAD_OURS = (
     ("heartbeat_interval_ms", "99", "EINVAL"), ("heartbeat_interval_ms", "60001", "EINVAL"),
     ("heartbeat_interval_ms", "5 s", "EINVAL"), ("heartbeat_missed_max", "0", "EINVAL"),
     ("heartbeat_missed_max", "101", "EINVAL"), ("heartbeat_missed_max", "", "EINVAL"),
+    ("paths/{p}/stats/latency_us", "2", "EINVAL"), ("paths/{p}/stats/errors", "", "EINVAL"),
 )
 
 

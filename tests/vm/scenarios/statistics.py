@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A path's statistics agree with what was done: latencies, errors by kind, requests in flight, and their resets."""
+
+from vmlab import rnbd
+from vmlab.fio import Verify, verify
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, end_load, folder, verified_load
+
+OURS = ("client", "server")
+ERROR_KINDS = ("connect", "disconnected", "heartbeat", "timeout", "completion", "post", "malformed", "stray", "answer",
+               "lost")
+DEPTH = 8  # of verified_load()
+BAD_SECTOR = 1 << 15
+
+
+def stats(lab: Lab, nic: int, name: str) -> str:
+    return rnbd.read(lab.client, f"{folder(lab, nic)}/stats/{name}")
+
+
+def errors(lab: Lab, nic: int = 0) -> dict[str, int]:
+    rows = [line.split() for line in stats(lab, nic, "errors").split("\n")]
+    rnbd.equal(tuple(row[0] for row in rows), ERROR_KINDS, "kinds of errors")
+    return {kind: int(number) for kind, number in rows if int(number)}
+
+
+def sums(lab: Lab, nic: int, name: str) -> list[int]:
+    """Reads and writes over all classes of a histogram."""
+    rows = [line.rpartition(": ")[2].split() for line in stats(lab, nic, name).split("\n") if "maximum" not in line]
+    return [sum(int(row[i]) for row in rows) for i in (0, 1)]
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    lab.server.run(f"echo +{BAD_SECTOR}-{BAD_SECTOR} >/sys/kernel/config/nullb/nullb7/badblocks")
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    latencies(lab, name)
+    kinds_of_errors(lab, name)
+    in_flight(lab, name)
+    rnbd.unmap(lab, name)
+
+
+def latencies(lab: Lab, name: str) -> None:
+    verify(lab.client, f"/dev/{name}", Verify("4k", 8, "256k"))
+    for nic in (0, 1):
+        rdma = [int(word) for word in stats(lab, nic, "rdma").split()]
+        rnbd.check(rdma[0] and rdma[2], f"path {nic} carried nothing: {rdma}")
+        for histogram in ("latency_us", "rdma_lat"):
+            rnbd.equal(sums(lab, nic, histogram), [rdma[0], rdma[2]], f"{histogram} of path {nic}")
+    rows = [line.rpartition(":")[0] for line in stats(lab, 0, "latency_us").split("\n")]
+    rnbd.equal(rows, [f"{1 << i} us" for i in range(23)] + [f">= {1 << 22} us"], "classes")
+    # Each reset is that of one file, until all are reset.
+    rnbd.write(lab.client, f"{folder(lab, 0)}/stats/latency_us", "0")
+    rnbd.equal(sums(lab, 0, "latency_us"), [0, 0], "latency_us after its reset")
+    rnbd.check(sum(sums(lab, 0, "rdma_lat")) and sum(sums(lab, 1, "latency_us")), "too much was reset")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/stats/reset_all", "1")
+    rnbd.equal(sums(lab, 1, "latency_us") + sums(lab, 1, "rdma_lat"), [0] * 4, "after the reset of all")
+
+
+def kinds_of_errors(lab: Lab, name: str) -> None:
+    for nic in (0, 1):
+        rnbd.equal(errors(lab, nic), {}, f"errors of path {nic}")
+    # The server's disk says no. The administrator's own doing is no error.
+    rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
+    bad = f"dd if=/dev/{name} of=/dev/null bs=512 skip={BAD_SECTOR} count=1 iflag=direct"
+    rnbd.check(not lab.client.try_run(bad).ok, "a bad block was read")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
+    answers = errors(lab, 0)
+    rnbd.equal(set(answers), {"answer"}, f"errors of path 0: {answers}")
+    rnbd.equal(errors(lab, 1), {}, "errors of path 1")
+    # The server ends the path.
+    server = folder(lab, 1).replace("rtrs-client", "rtrs-server")
+    rnbd.write(lab.server, f"{server}/disconnect", "1")
+    rnbd.wait_until(lab.client, f"grep -qx 'disconnected 1' {folder(lab, 1)}/stats/errors", 30, "it is counted")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
+    rnbd.equal(errors(lab, 1), {"disconnected": 1}, "errors of path 1")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/stats/errors", "1")
+    rnbd.equal(errors(lab, 1), {}, "errors of path 1 after their reset")
+    rnbd.equal(errors(lab, 0), answers, "errors of path 0 after the reset of the other")
+
+
+def in_flight(lab: Lab, name: str) -> None:
+    """Policies change and statistics are reset under I/O: the number in flight stays a fact."""
+    load = verified_load(lab, name)
+    script = "\n".join(f"""
+for policy in round-robin min-latency min-inflight; do
+        echo $policy >{SESSION}/mpath_policy
+        for n in 1 2 3 4 5 6 7 8; do
+                for p in '{folder(lab, 0)}' '{folder(lab, 1)}'; do
+                        echo 1 >$p/stats/{reset}
+                        cut -d' ' -f5 $p/stats/rdma
+                done
+        done
+done""" for reset in ("reset_all", "rdma"))
+    seen = [int(word) for word in lab.client.run(script, 120).split()]
+    rnbd.equal(len(seen), 2 * 3 * 8 * 2, "samples")
+    # The number is a sum over CPUs, no snapshot: what ends while it is made may count.
+    rnbd.check(0 <= min(seen) and 0 < max(seen) <= 8 * DEPTH, f"requests in flight: {seen}")
+    end_load(lab, load)
+    for nic in (0, 1):
+        rnbd.equal(stats(lab, nic, "rdma").split()[4], "0", f"in flight on path {nic} at the end")

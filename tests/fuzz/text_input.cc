@@ -26,6 +26,7 @@ void options(TextView text)
 	MUST(!o->session.empty() && o->session.size() <= 254);
 	MUST(!o->device_path.empty() && o->device_path.size() <= 254);
 	MUST(o->path_count <= rnbd::kMaxMapPaths && o->poll_queues <= kCpus);
+	MUST(o->no_path_timeout >= -1 && o->no_path_timeout <= rnbd::kMaxNoPathTimeout);
 	for (std::size_t i = 0; i < o->path_count; i++)
 		MUST(!o->paths[i].empty() && o->paths[i].find(' ') == o->paths[i].size());
 	std::vector<char> name(rnbd::kLinkNameSize);

@@ -63,7 +63,8 @@ void Control::show_map(cxxrt::SysfsText &out)
 {
 	out.print("Usage: echo \"sessname=<session> path=<[src@]dst> [path=<[src@]dst>] "
 		  "device_path=<path at the server> [dest_port=<port>] "
-		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>]\" > map_device\n"
+		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>] "
+		  "[no_path_timeout=<seconds|-1>]\" > map_device\n"
 		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
 }
 

@@ -17,8 +17,8 @@ Device::Device(Module &module, Ref<Session> session, const DeviceName &name, Acc
 	       u32 index)
     : module_(module), session_(session), name_(name), mode_(mode), index_(index),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
-      open_work_(this), unmap_work_(this), building_(lock_class<"rnbd_client building">()),
-      directory_(*this)
+      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this),
+      building_(lock_class<"rnbd_client building">()), directory_(*this)
 {
 	label_.print("%s@%s", name_.c_str(), session_->name());
 }
@@ -73,11 +73,11 @@ void Device::set_state(DeviceState to)
 	__atomic_store(&state_, &to, __ATOMIC_RELEASE);
 }
 
-Status Device::map()
+Status Device::map(int no_path_timeout)
 {
 	Status s = await_open(start_open());
 	if (s.ok())
-		s = publish();
+		s = publish(no_path_timeout);
 	if (s.ok())
 		return {};
 	log_error(label(), "Mapping failed: %d", s.code());
@@ -92,6 +92,7 @@ void Device::lose_link()
 	if (state() != DeviceState::Mapped)
 		return;
 	set_state(DeviceState::MappedDisconnected);
+	waiting_.lose();
 	if (!published_)
 		return;
 	log_warning(label(), "Device disconnected");
@@ -112,8 +113,10 @@ Status Device::claim_unmap(bool say_close)
 		set_state(DeviceState::Unmapped);
 		return {};
 	});
-	if (claimed.ok())
+	if (claimed.ok()) {
 		changed_.wake_all();
+		waiting_.end();
+	}
 	return claimed;
 }
 
@@ -149,6 +152,7 @@ void Device::start_unmap_at_unload()
 		return;
 	set_state(DeviceState::Unmapped);
 	changed_.wake_all();
+	waiting_.end();
 	unmap_work_.queue(module_.workqueue());
 }
 
@@ -159,6 +163,9 @@ void Device::finish_unmap()
 	{
 		LockGuard built(building_);
 	}
+	// no work item of the device begins any more, but an OPEN that is under way ends;
+	retry_.cancel_sync();
+	waiting_.stop_timer();
 	// no new command;
 	remove_link();
 	directory_.remove();

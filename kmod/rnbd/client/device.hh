@@ -16,6 +16,7 @@
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/client/device_sysfs.hh>
+#include <rnbd/client/waiting.hh>
 #include <rnbd/pure/device_state.hh>
 #include <rnbd/pure/map_options.hh>
 #include <rnbd/pure/names.hh>
@@ -41,10 +42,11 @@ public:
 	~Device();
 	void destroy();
 
-	// Opens the device at the server and makes the disk of it. Once, by the creator; takes
-	// the device down again if it fails. EINTR, what the server answered, or what the kernel
+	// Opens the device at the server and makes the disk of it, whose requests wait for a path
+	// as long as no_path_timeout says. Once, by the creator; takes the device down again if it
+	// fails. EINTR, what the server answered, or what the kernel
 	// refused. Sleeps long.
-	Status map();
+	Status map(int no_path_timeout);
 	// EBUSY for Normal with openers, EALREADY. `call` is the write into unmap_device that
 	// asks for it. The caller holds a reference. Sleeps long.
 	Status unmap(UnmapMode mode, cxxrt::SysfsCall &call);
@@ -68,6 +70,7 @@ public:
 	// "<path>@<session>", for the log.
 	const char *label() const { return label_.c_str(); }
 	u32 index() const { return index_; }
+	WaitingRequests &waiting() { return waiting_; }
 
 	// Link lock held.
 	void lose_link();
@@ -98,10 +101,12 @@ private:
 	void finish_unmap();
 	// device_open.cc
 	void run_open();
+	void try_again_later(const Status &failed);
+	void open_again() { start_open(); }
 	Status open_once();
 	Status take_opened(Link &link, const OpenedDevice &opened);
 	// device_publish.cc
-	Status publish();
+	Status publish(int no_path_timeout);
 	Status add_to_system();
 	Status create_link();
 	void remove_link();
@@ -125,7 +130,11 @@ private:
 	cxxrt::Guarded<Opens, cxxrt::SpinLock> opens_;
 	cxxrt::WaitQueue changed_; // an OPEN ended, or unmapped
 	cxxrt::RefWork<Device, &Device::run_open> open_work_;
+	int open_error_ = 0; // that the log has; of open_work_
+	// Queued under the link lock, in state MappedDisconnected only.
+	cxxrt::DelayedWork<Device, &Device::open_again> retry_;
 	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
+	WaitingRequests waiting_;
 
 	// Held by map() while it makes the parts below, which finish_unmap() removes.
 	cxxrt::Mutex building_;

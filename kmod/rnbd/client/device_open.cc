@@ -34,6 +34,8 @@ void Device::run_open()
 {
 	const u32 number = opens_.with([](Opens &o) { return o.wanted; });
 	Status s = state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
+	open_error_ = s.code();
+	try_again_later(s);
 	opens_.with([&](Opens &o) {
 		o.ended = number;
 		o.code = s.code();
@@ -41,11 +43,26 @@ void Device::run_open()
 	changed_.wake_all();
 }
 
+// A server that has just started may not have the device yet, and one that has not noticed the loss
+// still has it open. A loss of the link needs no second try: its end brings an OPEN.
+void Device::try_again_later(const Status &s)
+{
+	constexpr unsigned int kRetryMs = 5'000;
+	if (s.ok() || s.error() == err::econnaborted || s.error() == err::econnreset)
+		return;
+	session_->with_link([&](Link &) {
+		if (state() == DeviceState::MappedDisconnected)
+			retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
+	});
+}
+
 Status Device::open_once()
 {
 	Result<OpenedDevice> opened = exchange_open(*session_, mode_, name_);
 	if (!opened.ok()) {
-		log_error(label(), "Cannot open the device at the server: %d", opened.code());
+		if (opened.code() != open_error_)
+			log_error(label(), "Cannot open the device at the server: %d",
+				  opened.code());
 		return opened.error();
 	}
 	Status taken = session_->with_link([&](Link &link) { return take_opened(link, *opened); });
@@ -91,6 +108,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	if (published_)
 		update_disk_limits(disk_, now);
 	set_state(DeviceState::Mapped);
+	waiting_.restore();
 	if (published_) {
 		set_capacity_and_notify(disk_, now.capacity.value);
 		kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_ONLINE);

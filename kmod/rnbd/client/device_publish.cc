@@ -8,11 +8,13 @@
 
 namespace rnbd::client {
 
-Status Device::publish()
+Status Device::publish(int no_path_timeout)
 {
 	cxxrt::LockGuard building(building_);
 	TRY(add_to_system());
 	TRY(create_link());
+	// Not before: who maps the device reads its partitions, and nothing could end that wait.
+	waiting_.set_timeout(no_path_timeout);
 	// Last, since from here on the device can be unmapped.
 	TRY(directory_.create(&disk_to_dev(disk_)->kobj));
 	log_info(label(), "Device mapped as %s (nsectors: %llu, logical_block_size: %u, %s)",

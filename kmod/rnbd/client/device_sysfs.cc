@@ -79,6 +79,27 @@ void DeviceDirectory::show_state(SysfsText &out)
 	out.print("%s\n", to_sysfs(device_.state()));
 }
 
+void DeviceDirectory::show_no_path_timeout(SysfsText &out)
+{
+	out.print("%d\n", device_.waiting().timeout());
+}
+
+Status DeviceDirectory::store_no_path_timeout(TextView text, SysfsCall &)
+{
+	device_.waiting().set_timeout(TRY(parse_no_path_timeout(text)));
+	return {};
+}
+
+void DeviceDirectory::show_waiting(SysfsText &out)
+{
+	out.print("%u\n", device_.waiting().count());
+}
+
+void DeviceDirectory::show_oldest(SysfsText &out)
+{
+	out.print("%llu\n", static_cast<unsigned long long>(oldest_request_age(device_)));
+}
+
 namespace {
 
 using File = cxxrt::SysfsFile<DeviceDirectory>;
@@ -93,6 +114,9 @@ constinit const File kFiles[] = {
     File::read_only("access_mode", &D::show_access_mode),
     File::read_only("nr_poll_queues", &D::show_poll_queues),
     File::read_only("state", &D::show_state),
+    File::read_write("no_path_timeout", &D::show_no_path_timeout, &D::store_no_path_timeout),
+    File::read_only("waiting_requests", &D::show_waiting),
+    File::read_only("oldest_request_ms", &D::show_oldest),
     File::read_write("unmap_device", &D::show_unmap, &D::store_unmap),
 };
 

@@ -30,6 +30,10 @@ public:
 	void show_access_mode(cxxrt::SysfsText &out);
 	void show_poll_queues(cxxrt::SysfsText &out);
 	void show_state(cxxrt::SysfsText &out);
+	void show_no_path_timeout(cxxrt::SysfsText &out);
+	Status store_no_path_timeout(TextView text, cxxrt::SysfsCall &call);
+	void show_waiting(cxxrt::SysfsText &out);
+	void show_oldest(cxxrt::SysfsText &out);
 
 private:
 	Device &device_;

@@ -84,6 +84,49 @@ void io_done(void *priv, int status)
 	blk_mq_complete_request(rq);
 }
 
+// The driver's mark that a request has been here before: the block layer gives it to us again as it
+// is, in its place, and merges nothing into it.
+void note_first_time(request *rq)
+{
+	if (rq->rq_flags & RQF_DONTPREP)
+		return;
+	rq->rq_flags |= RQF_DONTPREP;
+	IoRequest::of(rq)->began_ns = ktime_get_ns();
+}
+
+// For a started request that no path would take.
+blk_status_t wait_for_path(Device &device, request *rq)
+{
+	switch (device.waiting().admit(rq)) {
+	case NoPathRule::Verdict::Wait:
+		return BLK_STS_OK;
+	case NoPathRule::Verdict::Retry:
+		return BLK_STS_RESOURCE;
+	case NoPathRule::Verdict::Fail:
+		break;
+	}
+	return BLK_STS_IOERR;
+}
+
+// Its path ended and no other one took it: the server may have executed it or not. True if it is
+// taken care of.
+bool lost_its_path(Device &device, request *rq)
+{
+	constexpr unsigned long kRetryMs = 100;
+	switch (device.waiting().admit(rq)) {
+	case NoPathRule::Verdict::Wait:
+		return true;
+	case NoPathRule::Verdict::Retry:
+		// The news of the loss is on its way, or another path is.
+		blk_mq_requeue_request(rq, false);
+		blk_mq_delay_kick_requeue_list(rq->q, kRetryMs);
+		return true;
+	case NoPathRule::Verdict::Fail:
+		break;
+	}
+	return false;
+}
+
 } // namespace
 
 // Runs in an RCU read section, which Session::resume() relies on. Does not sleep.
@@ -95,8 +138,11 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	Device &device = *static_cast<Device *>(hctx->queue->queuedata);
 	request *rq = data->rq;
 
-	if (!accepts_io(device.state())) [[unlikely]]
-		return BLK_STS_IOERR;
+	note_first_time(rq);
+	if (!accepts_io(device.state())) [[unlikely]] {
+		blk_mq_start_request(rq);
+		return wait_for_path(device, rq);
+	}
 	Result<Operation> op = operation_of(rq);
 	if (!op.ok()) [[unlikely]]
 		return BLK_STS_NOTSUPP;
@@ -130,6 +176,8 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 		return BLK_STS_OK;
 	if (code == -EAGAIN || code == -ENOMEM)
 		return BLK_STS_RESOURCE;
+	if (code == -ECONNABORTED)
+		return wait_for_path(device, rq);
 	log_error_limited(device.label(), "Cannot send a request: %d", code);
 	return BLK_STS_IOERR;
 }
@@ -139,7 +187,9 @@ void complete_rq(request *rq)
 {
 	const int status = IoRequest::of(rq)->status;
 	if (status) [[unlikely]] {
-		const Device &device = *static_cast<Device *>(rq->q->queuedata);
+		Device &device = *static_cast<Device *>(rq->q->queuedata);
+		if (status == -ECONNABORTED && lost_its_path(device, rq))
+			return;
 		log_error_limited(device.label(), "%s of %u bytes at sector %llu failed: %d",
 				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),
 				  static_cast<unsigned long long>(blk_rq_pos(rq)), status);
@@ -156,6 +206,24 @@ blk_eh_timer_return report_slow_rq(request *rq)
 			    blk_op_str(req_op(rq)), static_cast<unsigned long long>(blk_rq_pos(rq)),
 			    jiffies_to_msecs(rq->q->rq_timeout));
 	return BLK_EH_RESET_TIMER;
+}
+
+u64 oldest_request_age(Device &device)
+{
+	struct Search {
+		const Device *device;
+		u64 oldest;
+	} search{&device, ~u64{0}};
+	auto look = [](request *rq, void *data) {
+		auto *s = static_cast<Search *>(data);
+		if (rq->q->queuedata == s->device)
+			s->oldest =
+			    cxxrt::min_of(s->oldest, READ_ONCE(IoRequest::of(rq)->began_ns));
+		return true;
+	};
+	blk_mq_tagset_busy_iter(device.session().tags().get(), look, &search);
+	const u64 now = ktime_get_ns();
+	return search.oldest < now ? (now - search.oldest) / NSEC_PER_MSEC : 0;
 }
 
 int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *)

@@ -72,7 +72,7 @@ Status Module::map_device(const MapOptions &options, const Destination &destinat
 		 to_text(options.access_mode), options.poll_queues);
 	SessionUse use = TRY(sessions_.acquire(options.session, options.poll_queues, destination));
 	Ref<Device> device = TRY(Device::create(cxxrt::move(use), name, options.access_mode));
-	return device->map();
+	return device->map(options.no_path_timeout);
 }
 
 } // namespace rnbd::client

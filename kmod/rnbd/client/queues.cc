@@ -70,6 +70,7 @@ void TagSet::map_queues(blk_mq_tag_set *set)
 int TagSet::init_request(blk_mq_tag_set *set, request *rq, unsigned int, unsigned int)
 {
 	const auto *self = static_cast<const TagSet *>(set->driver_data);
+	new (blk_mq_rq_to_pdu(rq)) IoRequest;
 	sg_init_table(IoRequest::of(rq)->list(), self->max_segments_);
 	return 0;
 }

@@ -12,6 +12,7 @@ using cxxrt::lock_class;
 namespace {
 constexpr unsigned int kReconnectDelay = 30; // seconds
 constexpr int kMaxReconnects = -1;	     // for ever
+constexpr unsigned int kResumeRetryMs = 5'000;
 } // namespace
 
 Session::Session(Module &module, TextView name, u32 poll_queues)
@@ -227,10 +228,19 @@ void Session::resume()
 	// Requests built with an id of the epoch that ended are with the transport, which fails
 	// them: none can reach a device that gets the same id below.
 	synchronize_rcu();
-	Status s = introduce();
-	if (!s.ok()) {
+	while (true) {
+		Status s = introduce();
+		if (s.ok())
+			break;
+		// When the link is lost, its end brings us here again.
+		if (s.error() == err::econnaborted || s.error() == err::econnreset)
+			return;
 		log_error(name(), "Cannot resume the session after a reconnect: %d", s.code());
-		return;
+		if (permits_
+			.wait_for(msecs_to_jiffies(kResumeRetryMs),
+				  [&] { return READ_ONCE(closing_); })
+			.ok())
+			return;
 	}
 	with_link([](Link &link) {
 		for (Device &device : link.devices)

@@ -8,6 +8,7 @@
 
 #include <cxxrt/text.hh>
 #include <rnbd/pure/access.hh>
+#include <rnbd/pure/no_path.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/units.hh>
 
@@ -28,6 +29,7 @@ struct MapOptions {
 	u16 port = kDefaultPort;
 	AccessMode access_mode = AccessMode::ReadWrite;
 	u32 poll_queues = 0;
+	int no_path_timeout = 0; // as NoPathRule has it
 };
 
 namespace detail {
@@ -78,6 +80,13 @@ constexpr Status parse_map_option(TextView option, int cpus, MapOptions &out)
 		if (!queues.ok())
 			return err::einval;
 		out.poll_queues = static_cast<u32>(queues.value() < 0 ? cpus : queues.value());
+		return {};
+	}
+	if (key == TextView("no_path_timeout")) {
+		Result<int> timeout = parse_no_path_timeout(value);
+		if (!timeout.ok())
+			return err::einval;
+		out.no_path_timeout = timeout.value();
 		return {};
 	}
 	return err::einval;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which path a request takes (protocol B.5), and what if that one does not.
 #include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
 
 using namespace cxxrt;
 
@@ -50,6 +51,7 @@ Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 	TriedPaths tried;
 	Error last = err::econnaborted;
 	while (Path *path = choose(tried)) {
+		trace::choice(*this, path, request, kind);
 		const Status s = path->submit(request);
 		if (s.ok()) {
 			if (kind == SubmitKind::FailOver)
@@ -59,9 +61,10 @@ Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 		last = s.error();
 		// What no other path can change.
 		if (last == err::emsgsize || last == err::einval)
-			break;
+			return last;
 		tried.add(path->index());
 	}
+	trace::choice(*this, nullptr, request, kind);
 	return last;
 }
 

@@ -4,6 +4,7 @@
 #include <rtrs/client/module.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
 
 using namespace cxxrt;
 
@@ -89,7 +90,10 @@ void Path::fail(Error error, PathError kind)
 			return;
 		stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
 		error_ = error.code();
-		smp_store_release(&state_, next);
+		const bool recovers = state_ == State::Connected;
+		set_state(next);
+		if (recovers)
+			trace::error_recovery(*this);
 	}
 	kick();
 	wake();
@@ -134,7 +138,7 @@ Status Path::reconnect()
 		ended = attempts_ended_;
 		attempts_ = 0;
 		now_ = true;
-		smp_store_release(&state_, State::Reconnecting);
+		set_state(State::Reconnecting);
 	}
 	kick();
 	wake();
@@ -159,6 +163,13 @@ void Path::wait_end()
 
 // ---- the owner ----
 
+// Under state_lock_.
+void Path::set_state(State to)
+{
+	trace::state(*this, state_, to, error_);
+	smp_store_release(&state_, to);
+}
+
 // Changes the state if the table allows it.
 bool Path::go(State to)
 {
@@ -166,7 +177,7 @@ bool Path::go(State to)
 		LockGuard<SpinLock> held(state_lock_);
 		if (!transition_allowed(state_, to))
 			return false;
-		smp_store_release(&state_, to);
+		set_state(to);
 	}
 	wake();
 	return true;
@@ -207,6 +218,7 @@ bool Path::step()
 	case State::Reconnecting:
 		return step_reconnecting();
 	case State::Closing:
+		trace::close_conns(*this);
 		tear_down();
 		pausing_ = false;
 		go(State::Closed);
@@ -313,6 +325,7 @@ bool Path::step_reconnecting()
 		refused_ = false;
 		attempts_++;
 	}
+	trace::reconnect_work(*this);
 	go(State::Connecting);
 	return true;
 }

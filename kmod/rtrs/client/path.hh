@@ -51,6 +51,8 @@ public:
 	const char *log_name() const { return log_name_.c_str(); }
 	ClientPathState state() const { return smp_load_acquire(&state_); }
 	bool connected() const { return state() == ClientPathState::Connected; }
+	// Automatic ones since the path was connected.
+	u32 reconnect_attempts() const { return READ_ONCE(attempts_); }
 	// Same source, if both have one, and same destination.
 	bool same_addresses(const rtrs_addr_pair &pair);
 
@@ -131,6 +133,7 @@ private:
 	bool step_reconnecting();
 	void attempt();
 	bool go(State to);
+	void set_state(State to);
 	void attempt_ended();
 	void kick() { work_.requeue_after(workqueue_, 0); }
 	Error failure();

@@ -5,6 +5,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
 
 using namespace cxxrt;
 
@@ -89,6 +90,7 @@ void Path::end_request(Request &request)
 	request.state = RequestState::Idle;
 	if (status) {
 		stats_->error(PathError::Lost);
+		trace::complete(*this, request, status);
 		in.done(in.priv, status);
 	}
 }

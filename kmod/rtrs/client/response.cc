@@ -5,6 +5,7 @@
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
 
 using namespace cxxrt;
 
@@ -96,6 +97,7 @@ void Path::finish(Request &r, int status)
 	stats_->finished(r.direction(), r.started_ns, r.cpu);
 	if (status) [[unlikely]]
 		stats_->error(PathError::Answer);
+	trace::complete(*this, r, status);
 	void (*const done)(void *, int) = in.done;
 	void *const priv = in.priv;
 	smp_store_release(&r.state, RequestState::Idle);

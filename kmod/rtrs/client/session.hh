@@ -38,6 +38,7 @@ public:
 	const SessionName &session_name() const { return name_; }
 	const Uuid &uuid() const { return uuid_; }
 	u32 reconnect_delay() const { return reconnect_delay_; }
+	Policy policy() const { return READ_ONCE(policy_); }
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }

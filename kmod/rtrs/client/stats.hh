@@ -74,6 +74,9 @@ public:
 	// By the owner of the path only.
 	void reconnected() { WRITE_ONCE(reconnects_, reconnects_ + 1); }
 	void reconnect_failed() { WRITE_ONCE(reconnect_failures_, reconnect_failures_ + 1); }
+	// Whatever was reset.
+	u64 reconnects() const { return READ_ONCE(reconnects_); }
+	u64 reconnect_failures() const { return READ_ONCE(reconnect_failures_); }
 
 private:
 	// Since the last reset of that statistic.

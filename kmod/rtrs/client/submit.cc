@@ -13,6 +13,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
 #include <rtrs/wire/io_header.hh>
 
 using namespace cxxrt;
@@ -151,6 +152,7 @@ Status Path::submit(const rtrs_clt_request &in)
 	r.cpu = raw_smp_processor_id();
 	r.started_ns = ktime_get_ns();
 	r.status = 0;
+	trace::submit(*this, r);
 	TRY(post(r, con, offset, use_region ? -1 : list.count()));
 	list.release();
 	return {};
@@ -207,6 +209,7 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 		r.state = RequestState::Posted;
 		r.registered = use_region;
 		posted = con.post_send(first, &write.wr, cost);
+		trace::post(*this, r, cost, posted);
 		if (posted.code() == err::eagain.code()) {
 			r.state = RequestState::Idle;
 			r.registered = false;

@@ -136,6 +136,8 @@ public:
 	}
 
 	cxxrt::PerCpu<WrCounters> &counters() { return counters_; }
+	// One chain in so many is signaled. Fixed when the queues are created.
+	u32 signaled_one_in() const { return ledger_.interval(); }
 
 private:
 	const u16 cid_;

@@ -82,6 +82,7 @@ public:
 	constexpr u32 used() const { return used_; }
 	constexpr u32 free() const { return capacity_ - used_; }
 	constexpr u32 capacity() const { return capacity_; }
+	constexpr u32 interval() const { return interval_; }
 
 	// For a new queue pair of the same connection, when the old one is drained.
 	constexpr void reset() { used_ = open_wrs_ = open_chains_ = head_ = count_ = 0; }

@@ -8,6 +8,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/server.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -46,6 +47,7 @@ void report(const rdma_cm_id &id, Refusal kind, Error e)
 	const PathEnds ends = PathEnds::of(id);
 	rtrs_addr_print_pair(&ends.client, &ends.server, name.data(), RTRS_PAIR_TEXT);
 	module_->refusals.count(kind);
+	trace::refusal(name, kind, e.code());
 	log_warning_limited(name.c_str(), "connection request refused: %s, error %d", to_text(kind),
 			    e.code());
 }

@@ -52,7 +52,7 @@ Status Path::become_connected()
 	for (auto &con : connections_)
 		TRY(con->post_recvs());
 	TRY(session_->bring_up(*this, wanted_name_.view()));
-	if (!state_.move(ServerPathState::Connected))
+	if (!move(ServerPathState::Connected))
 		return err::econnaborted;
 	session_->server().admission().leave(half_open_);
 	TRY(send_info_response());

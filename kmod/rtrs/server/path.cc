@@ -5,6 +5,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/session.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -82,7 +83,16 @@ int Path::vector_for(u16 cid) const
 
 // ---- state ----
 
-bool Path::State::move(ServerPathState to)
+bool Path::move(ServerPathState to)
+{
+	ServerPathState from;
+	if (!state_.move(to, from))
+		return false;
+	trace::state(*this, from, to);
+	return true;
+}
+
+bool Path::State::move(ServerPathState to, ServerPathState &from)
 {
 	u8 seen = __atomic_load_n(&value_, __ATOMIC_ACQUIRE);
 	do {
@@ -90,6 +100,7 @@ bool Path::State::move(ServerPathState to)
 			return false;
 	} while (!__atomic_compare_exchange_n(&value_, &seen, static_cast<u8>(to), false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	from = static_cast<ServerPathState>(seen);
 	return true;
 }
 
@@ -97,7 +108,7 @@ bool Path::State::move(ServerPathState to)
 // path is alive until its work is queued, which then holds a reference.
 void Path::close()
 {
-	if (!state_.move(ServerPathState::Closing))
+	if (!move(ServerPathState::Closing))
 		return;
 	session_->path_closing();
 	close_.queue(module_->control);
@@ -109,6 +120,7 @@ void Path::refuse(Refusal why, const char *detail)
 	if (closing())
 		return;
 	module_->refusals.count(why);
+	trace::refusal(*this, why);
 	log_error_limited(name(), "closing the path: %s", detail);
 	close();
 }
@@ -121,6 +133,7 @@ void Path::fail(const ib_wc &wc)
 		return;
 	if (wc.status != IB_WC_WR_FLUSH_ERR) {
 		module_->refusals.count(Refusal::CompletionError);
+		trace::refusal(*this, Refusal::CompletionError);
 		log_error_limited(name(), "closing the path: work completion: %s",
 				  ib_wc_status_msg(wc.status));
 	}
@@ -221,7 +234,7 @@ void Path::run_close()
 			con->destroy_id();
 	connections_.reset();
 
-	state_.move(ServerPathState::Closed);
+	move(ServerPathState::Closed);
 	log_info(name(), "disconnected");
 	session.remove(*this);
 }

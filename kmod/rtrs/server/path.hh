@@ -120,8 +120,9 @@ private:
 			return static_cast<ServerPathState>(
 			    __atomic_load_n(&value_, __ATOMIC_ACQUIRE));
 		}
-		// False if the table does not allow it from the present state.
-		bool move(ServerPathState to);
+		// False if the table does not allow it from the present state, which is `from`
+		// afterwards.
+		bool move(ServerPathState to, ServerPathState &from);
 
 	private:
 		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
@@ -130,6 +131,8 @@ private:
 	Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields,
 	     PathTag tag);
 	Status allocate(ib_device *ibdev);
+	// Likewise, traced.
+	bool move(ServerPathState to);
 
 	void handshake_timeout();
 	static void heartbeat_lost(void *path);

@@ -8,6 +8,7 @@
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
 #include <rtrs/server/slot.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -89,6 +90,7 @@ void RequestSlot::hand_to_user()
 {
 	Path &path = *owner_.path;
 	const bool read = header_.direction == Direction::Read;
+	trace::request(path, slot_, header_);
 	const u64 bytes = u64{header_.data_len.value} + header_.usr_len.value;
 	path.stats().inc(read ? &PathStats::reads : &PathStats::writes);
 	path.stats().add(read ? &PathStats::read_bytes : &PathStats::write_bytes, bytes);
@@ -109,6 +111,7 @@ void RequestSlot::hand_to_user()
 void RequestSlot::answer_error(Error e)
 {
 	module_->refusals.count(Refusal::RequestRefused);
+	trace::refusal(*owner_.path, Refusal::RequestRefused, e.code());
 	respond(e.code(), 0);
 }
 

@@ -9,6 +9,7 @@
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
 #include <rtrs/server/slot.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -138,7 +139,16 @@ Status RequestSlot::post_answer()
 		final.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
 	}
 	chain.append(final.wr);
-	return con.post_send(chain.first(), chain.last(), chain.cost);
+	const Status posted = con.post_send(chain.first(), chain.last(), chain.cost);
+	// The slot is this request's until finish().
+	if (posted.ok())
+		trace::response(path, con, chain.cost,
+				{.write = header_.direction == Direction::Write,
+				 .need_inval = invalidate,
+				 .always_invalidate = new_key,
+				 .msg_id = slot_.value,
+				 .error = status_});
+	return posted;
 }
 
 } // namespace rtrs::server

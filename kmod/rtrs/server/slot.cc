@@ -9,6 +9,7 @@
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -45,6 +46,7 @@ void RequestSlot::arrive(const Arrival &arrival)
 		break;
 	case SlotEvent::Supersede:
 		module_->refusals.count(Refusal::Superseded);
+		trace::refusal(*superseded, Refusal::Superseded);
 		superseded->leave();
 		break;
 	case SlotEvent::Violation:

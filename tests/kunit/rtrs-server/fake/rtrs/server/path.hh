@@ -54,6 +54,7 @@ public:
 	void reopen() { __atomic_store_n(&closing_, false, __ATOMIC_SEQ_CST); }
 	bool closing() const { return __atomic_load_n(&closing_, __ATOMIC_SEQ_CST); }
 	PathTag tag() const { return tag_; }
+	const char *name() const { return "fake"; }
 	PathRegions &regions() { return regions_; }
 	cxxrt::PerCpu<PathStats> &stats() { return stats_; }
 	cxxrt::PerCpu<WrCounters> &wr_counters() { return counters_; }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Classes of latencies and kinds of errors, as the statistics of a path show them.
-#include <rtrs/pure/histogram.hh>
+#include <cxxrt/histogram.hh>
 #include <rtrs/pure/path_errors.hh>
 
 #include <set>
 
+using namespace cxxrt;
 using namespace rtrs;
 
 TEST(Histogram, EachRowEndsBelowItsPowerOfTwo)

@@ -48,6 +48,7 @@ Result<Ref<Device>> Device::create(SessionUse use, const DeviceName &name, Acces
 		return err::enomem;
 	}
 	Ref<Device> device = Ref<Device>::adopt(object);
+	device->stats_ = TRY(DeviceStats::create());
 	TRY(session->add(*device));
 	device->use_ = cxxrt::move(owned_use);
 	return device;

@@ -15,6 +15,7 @@
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
+#include <rnbd/client/device_stats.hh>
 #include <rnbd/client/device_sysfs.hh>
 #include <rnbd/client/waiting.hh>
 #include <rnbd/pure/device_state.hh>
@@ -71,6 +72,7 @@ public:
 	const char *label() const { return label_.c_str(); }
 	u32 index() const { return index_; }
 	WaitingRequests &waiting() { return waiting_; }
+	DeviceStats &stats() { return *stats_; }
 
 	// Link lock held.
 	void lose_link();
@@ -135,6 +137,7 @@ private:
 	cxxrt::DelayedWork<Device, &Device::open_again> retry_;
 	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
 	WaitingRequests waiting_;
+	cxxrt::Box<DeviceStats> stats_;
 
 	// Held by map() while it makes the parts below, which finish_unmap() removes.
 	cxxrt::Mutex building_;

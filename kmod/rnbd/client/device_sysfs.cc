@@ -125,7 +125,13 @@ constinit const File kFiles[] = {
 Status DeviceDirectory::create(kobject *parent)
 {
 	dir_ = TRY(cxxrt::SysfsDir::create(parent, "rnbd", this, kFiles));
-	return {};
+	return device_.stats().create_files(dir_.kobj());
+}
+
+void DeviceDirectory::remove()
+{
+	device_.stats().remove_files();
+	dir_.reset();
 }
 
 } // namespace rnbd::client

@@ -16,7 +16,7 @@ public:
 	// What the kernel refuses. May sleep.
 	Status create(kobject *parent);
 	// No command is running then. May sleep as long as a running one takes.
-	void remove() { dir_.reset(); }
+	void remove();
 
 	// The attributes.
 	void show_unmap(cxxrt::SysfsText &out);

@@ -101,10 +101,12 @@ blk_status_t wait_for_path(Device &device, request *rq)
 	case NoPathRule::Verdict::Wait:
 		return BLK_STS_OK;
 	case NoPathRule::Verdict::Retry:
+		device.stats().count(&DeviceStats::Counters::requeues);
 		return BLK_STS_RESOURCE;
 	case NoPathRule::Verdict::Fail:
 		break;
 	}
+	device.stats().count(&DeviceStats::Counters::errors);
 	return BLK_STS_IOERR;
 }
 
@@ -117,6 +119,7 @@ bool lost_its_path(Device &device, request *rq)
 	case NoPathRule::Verdict::Wait:
 		return true;
 	case NoPathRule::Verdict::Retry:
+		device.stats().count(&DeviceStats::Counters::retries);
 		// The news of the loss is on its way, or another path is.
 		blk_mq_requeue_request(rq, false);
 		blk_mq_delay_kick_requeue_list(rq->q, kRetryMs);
@@ -174,10 +177,13 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	// The request may have ended by now, and is not looked at any more.
 	if (!code) [[likely]]
 		return BLK_STS_OK;
-	if (code == -EAGAIN || code == -ENOMEM)
+	if (code == -EAGAIN || code == -ENOMEM) {
+		device.stats().count(&DeviceStats::Counters::requeues);
 		return BLK_STS_RESOURCE;
+	}
 	if (code == -ECONNABORTED)
 		return wait_for_path(device, rq);
+	device.stats().count(&DeviceStats::Counters::errors);
 	log_error_limited(device.label(), "Cannot send a request: %d", code);
 	return BLK_STS_IOERR;
 }
@@ -185,15 +191,17 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 // On the submitter's CPU or one that shares its cache, in softirq; or where io_done() was called.
 void complete_rq(request *rq)
 {
+	Device &device = *static_cast<Device *>(rq->q->queuedata);
 	const int status = IoRequest::of(rq)->status;
 	if (status) [[unlikely]] {
-		Device &device = *static_cast<Device *>(rq->q->queuedata);
 		if (status == -ECONNABORTED && lost_its_path(device, rq))
 			return;
+		device.stats().count(&DeviceStats::Counters::errors);
 		log_error_limited(device.label(), "%s of %u bytes at sector %llu failed: %d",
 				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),
 				  static_cast<unsigned long long>(blk_rq_pos(rq)), status);
 	}
+	device.stats().finished(rq, IoRequest::of(rq)->began_ns);
 	blk_mq_end_request(rq, status_for(status));
 }
 

@@ -32,8 +32,10 @@ void WaitingRequests::fail_if_over(Room &room, Requests &failed)
 
 void WaitingRequests::fail_all(Requests &failed)
 {
-	while (IoRequest *io = failed.pop_front())
+	while (IoRequest *io = failed.pop_front()) {
+		device_.stats().count(&DeviceStats::Counters::errors);
 		blk_mq_end_request(io->rq(), BLK_STS_IOERR);
+	}
 }
 
 void WaitingRequests::lose()
@@ -94,6 +96,8 @@ Verdict WaitingRequests::admit(request *rq)
 		if (verdict == Verdict::Wait) {
 			room.requests.push_back(io);
 			room.count++;
+			// In here: afterwards the request may end, and the device with it.
+			device_.stats().count(&DeviceStats::Counters::waits);
 		}
 		return verdict;
 	});

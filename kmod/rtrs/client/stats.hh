@@ -6,11 +6,11 @@
 // counts is written by another CPU, and the number of requests in flight is never touched.
 #pragma once
 
+#include <cxxrt/histogram.hh>
 #include <cxxrt/lock.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/percpu.hh>
 #include <cxxrt/sysfs.hh>
-#include <rtrs/pure/histogram.hh>
 #include <rtrs/pure/path_errors.hh>
 #include <rtrs/wire/units.hh>
 
@@ -34,8 +34,8 @@ struct PathCounters {
 	u64 write_latency[kLatencyRows];
 	u64 read_latency_max; // ns
 	u64 write_latency_max;
-	u64 read_us[kMicrosecondRows];
-	u64 write_us[kMicrosecondRows];
+	u64 read_us[cxxrt::kMicrosecondRows];
+	u64 write_us[cxxrt::kMicrosecondRows];
 	u64 errors[kPathErrors];
 	u64 lists[kListRows];
 	u64 completions;      // work completions

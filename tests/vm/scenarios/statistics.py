@@ -37,6 +37,7 @@ def run(lab: Lab) -> None:
     name = rnbd.map_device(lab, disk, nics=(0, 1))
     latencies(lab, name)
     kinds_of_errors(lab, name)
+    of_the_disk(lab, name)
     in_flight(lab, name)
     rnbd.unmap(lab, name)
 
@@ -78,6 +79,23 @@ def kinds_of_errors(lab: Lab, name: str) -> None:
     rnbd.write(lab.client, f"{folder(lab, 1)}/stats/errors", "1")
     rnbd.equal(errors(lab, 1), {}, "errors of path 1 after their reset")
     rnbd.equal(errors(lab, 0), answers, "errors of path 0 after the reset of the other")
+
+
+def of_the_disk(lab: Lab, name: str) -> None:
+    """Those of the block device; the bad block was one error."""
+    here = f"/sys/block/{name}/rnbd/stats"
+    requests = rnbd.read(lab.client, f"{here}/requests").split()
+    rnbd.equal(requests[::2], ["errors", "requeues", "retries", "waits"], "kinds")
+    rnbd.check(int(requests[1]) >= 1, f"errors: {requests}")
+    rnbd.write(lab.client, f"{here}/reset_all", "0")
+    rnbd.equal(rnbd.read(lab.client, f"{here}/requests").split()[1::2], ["0"] * 4, "after the reset")
+    lab.client.run(f"dd if=/dev/{name} of=/dev/null bs=4k count=5 iflag=direct 2>/dev/null\n"
+                   f"dd if=/dev/zero of=/dev/{name} bs=4k count=3 oflag=direct 2>/dev/null\n"
+                   f"blkdiscard -l 4096 /dev/{name}", 60)
+    rows = [line.rpartition(": ")[2].split() for line in rnbd.read(lab.client, f"{here}/latency_us").split("\n")]
+    total = [sum(int(row[i]) for row in rows) for i in (0, 1, 2)]
+    rnbd.check(total[0] >= 5 and total[1] == 3 and total[2] >= 1, f"latency_us: {total}")
+    rnbd.equal(rnbd.write_error(lab.client, f"{here}/latency_us", "2"), "EINVAL", "reset by 2")
 
 
 def in_flight(lab: Lab, name: str) -> None:

@@ -2,9 +2,9 @@
 // Classes of a histogram whose bounds are powers of two. Pure.
 #pragma once
 
-#include <rtrs/wire/units.hh>
+#include <cxxrt/types.hh>
 
-namespace rtrs {
+namespace cxxrt {
 
 // Row i counts what is below 2^i and not in a row before; the last row of `rows`, all the rest.
 constexpr u32 histogram_row(u64 value, u32 rows)
@@ -21,4 +21,4 @@ constexpr u32 microsecond_row(u64 ns)
 	return histogram_row(ns / 1000, kMicrosecondRows);
 }
 
-} // namespace rtrs
+} // namespace cxxrt

@@ -4,6 +4,7 @@
 #include <cxxrt/log.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/session.hh>
+#include <rnbd/client/trace.hh>
 #include <rnbd/wire/operations.hh>
 
 namespace rnbd::client {
@@ -173,6 +174,7 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	r.priv = rq;
 	r.done = io_done;
 
+	trace::io_begin(device, rq, message);
 	const int code = rtrs_clt_submit(session.transport(), &r);
 	// The request may have ended by now, and is not looked at any more.
 	if (!code) [[likely]]
@@ -201,6 +203,7 @@ void complete_rq(request *rq)
 				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),
 				  static_cast<unsigned long long>(blk_rq_pos(rq)), status);
 	}
+	trace::io_end(device, rq);
 	device.stats().finished(rq, IoRequest::of(rq)->began_ns);
 	blk_mq_end_request(rq, status_for(status));
 }

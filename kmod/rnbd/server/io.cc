@@ -5,6 +5,7 @@
 #include <cxxrt/rcu.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
+#include <rnbd/server/trace.hh>
 #include <rnbd/wire/operations.hh>
 
 namespace rnbd {
@@ -16,6 +17,7 @@ struct IoJob {
 	rtrs_srv_op *op;
 	Mapping *mapping; // entered
 	u32 answer;	  // bytes that a read that succeeds has put into the chunk
+	trace::IoRecord record;
 	bio_vec vector;
 	bio io; // ends in a flexible array
 };
@@ -62,6 +64,7 @@ void io_done(bio *done)
 	Mapping *mapping = job->mapping;
 	const int status = blk_status_to_errno(done->bi_status);
 	const u32 produced = status ? 0 : job->answer;
+	trace::io_end(*mapping, job->record, status);
 	bio_uninit(done);
 
 	// What comes last may be what the removal of the module waits for. The code of a module
@@ -89,6 +92,7 @@ void submit(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &reque
 	} else {
 		job->io.bi_iter.bi_size = io.bytes;
 	}
+	trace::io_begin(mapping, io, job->record);
 	submit_bio(&job->io);
 }
 
@@ -96,6 +100,7 @@ void submit(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &reque
 Status check_and_submit(Session &session, const rtrs_srv_request &request)
 {
 	const IoFields fields = TRY(parse_io(message_of(request), session.version()));
+	trace::rdma(session, fields, request);
 	Mapping *mapping = session.enter(fields.device);
 	if (!mapping)
 		return err::enotconn;

@@ -5,6 +5,7 @@
 #include <rnbd/server/module.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
+#include <rnbd/server/trace.hh>
 
 namespace rnbd {
 
@@ -43,6 +44,7 @@ Result<u32> Session::handle_message(const rtrs_srv_request &request)
 Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
 {
 	const u8 version = TRY(parse_session_info(message_of(request), transfer_of(request)));
+	trace::session_info(*this, request, version);
 	WRITE_ONCE(version_, version);
 	return put_answer(request, make_session_info_response(version));
 }
@@ -50,6 +52,7 @@ Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
 Result<u32> Session::handle_open(const rtrs_srv_request &request)
 {
 	const OpenRequest want = TRY(parse_open(message_of(request), transfer_of(request)));
+	trace::open(*this, want);
 	Result<DeviceProperties> properties = open(want);
 	if (!properties.ok()) {
 		log_warning_limited(Subject(*this, want.name).c_str(),
@@ -105,6 +108,7 @@ Status Session::publish(Mapping &mapping)
 Result<u32> Session::handle_close(const rtrs_srv_request &request)
 {
 	const DeviceId id = TRY(parse_close(message_of(request), transfer_of(request)));
+	trace::close(*this, id);
 	// An id that is unknown, or was force-closed, is as closed as the client wants it.
 	if (cxxrt::Ref<Mapping> mapping = take(id.value))
 		mapping->end();

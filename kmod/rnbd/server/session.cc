@@ -7,6 +7,7 @@
 #include <rnbd/server/io.hh>
 #include <rnbd/server/module.hh>
 #include <rnbd/server/request.hh>
+#include <rnbd/server/trace.hh>
 
 namespace rnbd {
 
@@ -34,8 +35,10 @@ Subject::Subject(const Session &session, const DeviceName &device)
 	text_.print("%s@%s", device.c_str(), session.name());
 }
 
-Session::Session(Module &module, const char *name, u32 max_io_bytes, cxxrt::Workqueue queue)
-    : module_(module), max_io_bytes_(max_io_bytes), queue_(cxxrt::move(queue))
+Session::Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_depth,
+		 cxxrt::Workqueue queue)
+    : module_(module), max_io_bytes_(max_io_bytes), queue_depth_(queue_depth),
+      queue_(cxxrt::move(queue))
 {
 	name_.print("%s", name);
 }
@@ -45,14 +48,17 @@ Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 	const u32 max_io_bytes = TRY(module.max_io_bytes());
 	const char *name = rtrs_srv_sess_name(transport);
 	cxxrt::Workqueue queue = TRY(cxxrt::Workqueue::create_ordered(name, 0));
-	Session *session = new (GFP_KERNEL) Session(module, name, max_io_bytes, cxxrt::move(queue));
+	Session *session = new (GFP_KERNEL) Session(
+	    module, name, max_io_bytes, rtrs_srv_sess_queue_depth(transport), cxxrt::move(queue));
 	if (!session)
 		return err::enomem;
+	trace::create_session(*session);
 	return session;
 }
 
 void Session::down()
 {
+	trace::destroy_session(*this);
 	// All messages were answered, but the last may still run behind its answer.
 	queue_.reset();
 	// The gates close together, which takes as long as one. What force_close took out of the

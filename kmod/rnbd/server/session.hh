@@ -46,6 +46,7 @@ public:
 
 	const char *name() const { return name_.c_str(); }
 	u32 max_io_bytes() const { return max_io_bytes_; }
+	u32 queue_depth() const { return queue_depth_; }
 	u8 version() const { return READ_ONCE(version_); }
 
 	// The mapping of that id, entered; null if there is none. Any context.
@@ -61,7 +62,8 @@ private:
 
 	enum : u32 { kMaxMappings = 16384 }; // as many as one client machine numbers
 
-	Session(Module &module, const char *name, u32 max_io_bytes, cxxrt::Workqueue queue);
+	Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_depth,
+		cxxrt::Workqueue queue);
 
 	// messages.cc; on the session's queue.
 	void run_message(const rtrs_srv_request &request);
@@ -79,7 +81,8 @@ private:
 	Module &module_;
 	cxxrt::TextBuffer<kSessionNameSize> name_;
 	const u32 max_io_bytes_;
-	u8 version_ = 0; // until SESS_INFO
+	const u32 queue_depth_; // of the transport
+	u8 version_ = 0;	// until SESS_INFO
 	// Owns one reference of each mapping.
 	cxxrt::IdMap<Mapping> ids_;
 	// Destroyed first: its work uses the rest.

@@ -22,16 +22,29 @@ CLIENT = {"rtrs_clt": {
     "rtrs_clt_path_choice": "session path slot policy failover",
     "rtrs_clt_request_submit": "path slot con write data_len usr_len sg_cnt",
     "rtrs_clt_request_post": "path slot con wr_cnt registered result",
-    "rtrs_clt_request_complete": "path slot write data_len error latency_ns"}}
+    "rtrs_clt_request_complete": "path slot write data_len error latency_ns"},
+    "rnbd_clt": {
+    "rnbd_clt_io_begin": "disk device slot op flags sector bytes",
+    "rnbd_clt_io_end": "disk device slot op sector bytes error latency_ns"}}
 SERVER = {"rtrs_srv": {
     "send_io_resp_imm": "dir need_inval always_invalidate msg_id wr_cnt signal_interval state errno sessname",
     "rtrs_srv_request": "path slot write data_len usr_len",
     "rtrs_srv_path_state": "path from to",
-    "rtrs_srv_refusal": "path kind error"}}
+    "rtrs_srv_refusal": "path kind error"},
+    "rnbd_srv": {
+    "create_sess": "qdepth sessname", "destroy_sess": "qdepth sessname",
+    "process_rdma": "sessname dir ver device_id sector flags bi_size ioprio datalen usrlen",
+    "process_msg_sess_info": "proto_ver clt_ver srv_ver sessname",
+    "process_msg_open": "access_mode sessname dev_name",
+    "process_msg_close": "device_id sessname",
+    "rnbd_srv_io_begin": "sessname device op sector bytes",
+    "rnbd_srv_io_end": "sessname device op sector bytes error latency_ns"}}
 # What runs for each I/O must be a nop in the code of C++, besides the one of the C wrapper.
 HOT = {"rtrs-client": ("rtrs_clt_path_choice", "rtrs_clt_request_submit", "rtrs_clt_request_post",
                        "rtrs_clt_request_complete"),
-       "rtrs-server": ("send_io_resp_imm", "rtrs_srv_request")}
+       "rtrs-server": ("send_io_resp_imm", "rtrs_srv_request"),
+       "rnbd-client": ("rnbd_clt_io_begin", "rnbd_clt_io_end"),
+       "rnbd-server": ("process_rdma", "rnbd_srv_io_begin", "rnbd_srv_io_end")}
 NOPS = (b"\x0f\x1f\x44\x00\x00", b"\x66\x90")
 
 
@@ -91,13 +104,16 @@ def run(lab: Lab) -> None:
         enable(lab.client, CLIENT)
         enable(lab.server, SERVER)
         name = rnbd.map_device(lab, disk)
-        came_up(lab)
-        requests(lab, name)
+        came_up(lab, disk)
+        requests(lab, name, disk)
         recovery(lab)
         refusal(lab, disk)
         rnbd.unmap(lab, name)
         expect(trace(lab.client), "rtrs_clt_close_conns", 1)
-        expect(trace(lab.server), "rtrs_srv_path_state", 1, **{"from": "CLOSING", "to": "CLOSED"})
+        events = trace(lab.server)
+        expect(events, "rtrs_srv_path_state", 1, **{"from": "CLOSING", "to": "CLOSED"})
+        expect(events, "process_msg_close", 1, sessname="vm")
+        expect(events, "destroy_sess", 1, sessname="vm", qdepth=512)
     finally:
         disable(lab.client, CLIENT)
         disable(lab.server, SERVER)
@@ -107,14 +123,17 @@ def path_name(lab: Lab) -> str:
     return folder(lab, 0).rpartition("/")[2]
 
 
-def came_up(lab: Lab) -> None:
+def came_up(lab: Lab, disk: str) -> None:
     expect(trace(lab.client), "rtrs_clt_path_state", 1, path=f"vm {path_name(lab)}",
            **{"from": "CONNECTING", "to": "CONNECTED", "error": 0})
-    expect(trace(lab.server), "rtrs_srv_path_state", 1, path=path_name(lab),
-           **{"from": "CONNECTING", "to": "CONNECTED"})
+    events = trace(lab.server)
+    expect(events, "rtrs_srv_path_state", 1, path=path_name(lab), **{"from": "CONNECTING", "to": "CONNECTED"})
+    expect(events, "create_sess", 1, sessname="vm", qdepth=512)
+    expect(events, "process_msg_sess_info", 1, sessname="vm", proto_ver=2, clt_ver=2, srv_ver=2)
+    expect(events, "process_msg_open", 1, sessname="vm", access_mode="rw", dev_name=disk)
 
 
-def requests(lab: Lab, name: str) -> None:
+def requests(lab: Lab, name: str, disk: str) -> None:
     """A write of 8 KiB, a read of 16 KiB: each event once, with one slot from end to end."""
     lab.client.run("sleep 1")  # the partition scan
     trace(lab.client), trace(lab.server)
@@ -137,6 +156,13 @@ def requests(lab: Lab, name: str) -> None:
         rnbd.check(int(arrived["data_len"]) >= size, f"arrival: {arrived}")
         answer, = expect(server, "send_io_resp_imm", 1, sessname=path_name(lab), msg_id=slot, dir=direction, err=0,
                          state="CONNECTED", always_invalidate=1)
+        same = {"op": direction, "sector": 0, "bytes": size}
+        expect(client, "rnbd_clt_io_begin", 1, disk=name, device=f"{disk}@vm", slot=slot, **same)
+        ended, = expect(client, "rnbd_clt_io_end", 1, disk=name, device=f"{disk}@vm", slot=slot, error=0, **same)
+        rnbd.check(int(ended["latency_ns"]) > int(done["latency_ns"]), f"end: {ended}, {done}")
+        expect(server, "process_rdma", 1, sessname="vm", dir=direction, op=direction, ver=2, sector=0, bi_size=size)
+        expect(server, "rnbd_srv_io_begin", 1, sessname="vm", device=disk.removeprefix("/dev/"), **same)
+        expect(server, "rnbd_srv_io_end", 1, sessname="vm", device=disk.removeprefix("/dev/"), error=0, **same)
         rnbd.check(int(answer["wr_cnt"]) >= 2 and int(answer["signal_interval"]) >= 1, f"answer: {answer}")
 
 

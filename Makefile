@@ -21,6 +21,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full
+.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb
 
 modules: mirror
 	+$(kbuild) modules
@@ -60,7 +61,7 @@ cxxrt:
 fuzz:
 	$(MAKE) -C tests/fuzz run
 
-vm:
+vm: rnbdadm
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run
 
@@ -83,6 +84,24 @@ vm-uml-full:
 demo:
 	$(lab) tests/vm/demo
 
+rnbdadm:
+	$(MAKE) -C tools/rnbdadm all
+
+rnbdadm-test: rnbdadm
+	$(MAKE) -C tools/rnbdadm test
+
+# Manual pages and completions, as the program itself describes its commands.
+rnbdadm-texts: rnbdadm
+	build/rnbdadm/rnbdadm generate man '$(CURDIR)/build/man'
+	build/rnbdadm/rnbdadm generate bash > build/rnbdadm.bash
+	build/rnbdadm/rnbdadm generate zsh > build/_rnbdadm
+
+install-rnbdadm: rnbdadm-texts
+	$(MAKE) -f packaging/install.mk install
+
+deb:
+	packaging/deb
+
 test:
 	+tests/all
 
@@ -97,6 +116,10 @@ help:
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make test        all of these; installs the Debian packages that they need
+#? make rnbdadm      build the administration tool, build/rnbdadm/rnbdadm
+#? make rnbdadm-test its tests, and those of the texts and units that come with it
+#? make install-rnbdadm  install it with manual pages, completions, units and udev rules
+#? make deb          Debian packages, into build/deb: rnbdadm, rnbd-dkms
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
 #? make vm-uml-full all of them there: half an hour

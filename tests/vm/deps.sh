@@ -12,6 +12,8 @@ PACKAGES=(
 	util-linux procps dash coreutils
 	# the hostile peer
 	libibverbs-dev librdmacm-dev rdma-core
+	# the administration tool: libraries, readers of its texts, packages
+	libfmt-dev nlohmann-json3-dev libudev-dev man-db zsh systemd debhelper dh-dkms dkms lintian
 	# checks and unit tests
 	clang-format clang-tidy shellcheck pyflakes3 libgtest-dev clang git
 )

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+// Command lines: parsing, help, what is refused; map, unmap, paths, sessions, the server's side.
+#include "fake.hh"
+
+#include <cerrno>
+
+namespace {
+
+bool has(const std::string &text, const std::string &part)
+{
+	return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST(RnbdadmLine, OverviewAndHelp)
+{
+	FakeHost host;
+	EXPECT_EQ(run_line(host, "").code, 2);
+	EXPECT_EQ(run_line(host, "--help").code, 0);
+	EXPECT_TRUE(has(run_line(host, "--help").out, "unmap"));
+	EXPECT_TRUE(has(run_line(host, "path --help").out, "path add"));
+	EXPECT_TRUE(has(run_line(host, "server export --help").out, "server export add"));
+	EXPECT_TRUE(has(run_line(host, "path add --help").out, "[SRC@]DST"));
+	EXPECT_TRUE(has(run_line(host, "help path add").out, "[SRC@]DST"));
+	EXPECT_TRUE(has(run_line(host, "--version").out, "rnbdadm "));
+	for (const auto &command : rnbdadm::commands())
+		EXPECT_EQ(run_line(host, std::string(command.name) + " --help").code, 0)
+		    << command.name;
+}
+
+TEST(RnbdadmLine, MistakesAreNamed)
+{
+	FakeHost host;
+	host.client();
+	struct Case {
+		const char *line;
+		const char *says;
+	};
+	const Case cases[] = {
+	    {"lsit", "did you mean 'list'"},
+	    {"path ad", "did you mean 'path add'"},
+	    {"path", "needs another word"},
+	    {"server export", "needs another word"},
+	    {"list --outptu json", "did you mean '--output'"},
+	    {"list -o jsn", "did you mean 'json'"},
+	    {"list -o", "needs a value"},
+	    {"list devices -c nmae", "did you mean 'name'"},
+	    {"list devces", "did you mean 'devices'"},
+	    {"list devices paths", "one word too many"},
+	    {"map", "DEVICE_PATH is missing"},
+	    {"map x --access rx", "did you mean 'ro'"},
+	    {"map x --port 99999", "no whole number from 1 to 65535"},
+	    {"map x --session a.b --path 10.0.0.1", "cannot be the name of a session"},
+	    {"map x --session new", "a new one needs --path"},
+	    {"map x --session new --path 10.0.0", "'10.0.0' is no address"},
+	    {"map x --session new --path 10.0.0.1@host", "'host' is no address"},
+	    {"resize rnbd0 12Q", "is no size"},
+	    {"resize rnbd0 513", "is no size"},
+	    {"unmap", "name devices, or give --all"},
+	    {"unmap rnbd0 --all", "name devices, or give --all"},
+	    {"list --raw=1", "takes no value"},
+	    {"session set store polcy=rr", "did you mean 'policy'"},
+	    {"session set store policy=fast", "is not round-robin"},
+	    {"session set store request-timeout=4000", "0 (no limit) to 3600"},
+	    {"stats --interval 0", ""},
+	};
+	for (const Case &c : cases) {
+		host.writes.clear();
+		Outcome o = run_line(host, c.line);
+		if (!*c.says)
+			continue;
+		EXPECT_EQ(o.code, 2) << c.line << o.err;
+		EXPECT_TRUE(has(o.err, c.says)) << c.line << ": " << o.err;
+		EXPECT_EQ(o.out, "") << c.line;
+		EXPECT_TRUE(host.writes.empty()) << c.line;
+	}
+}
+
+TEST(RnbdadmMap, NewSession)
+{
+	FakeHost host;
+	host.client();
+	Outcome o =
+	    run_line(host, "map /dev/sda -s other -p 10.0.0.9 -p 10.0.1.2,10.0.1.9 --port 4321 "
+			   "-a migration --poll-queues -1");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_EQ(o.out, "/dev/rnbd2\n");
+	EXPECT_EQ(host.writes[0],
+		  "/sys/class/rnbd-client/ctl/map_device <- sessname=other dest_port=4321 "
+		  "path=ip:10.0.0.9 path=ip:10.0.1.2@ip:10.0.1.9 device_path=/dev/sda "
+		  "access_mode=migration nr_poll_queues=-1");
+	EXPECT_EQ(host.text("/run/rnbd/devices/rnbd2"), "other\n/dev/sda\n-");
+}
+
+TEST(RnbdadmMap, TheOnlySessionIsTaken)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "map /dev/sda").out, "/dev/rnbd2\n");
+	host.session("second");
+	Outcome o = run_line(host, "map /dev/sdb");
+	EXPECT_EQ(o.code, 2);
+	EXPECT_TRUE(has(o.err, "second store")) << o.err;
+}
+
+TEST(RnbdadmMap, NoPathTimeoutIsSet)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "map /dev/sda --no-path-timeout 30").code, 0);
+	EXPECT_EQ(host.text("/sys/block/rnbd2/rnbd/no_path_timeout"), "30");
+}
+
+TEST(RnbdadmMap, Refusals)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "map /dev/nvme0n1").code, 5);
+	struct Case {
+		int error, code;
+		const char *says;
+	};
+	const Case cases[] = {{ENOENT, 1, "no such block device"},
+			      {EPERM, 1, "another session has the device open"},
+			      {ECONNREFUSED, 1, "nobody listens"},
+			      {EHOSTUNREACH, 1, "no route"},
+			      {EACCES, 8, "refuses access"},
+			      {ETIMEDOUT, 7, "not decided within"},
+			      {EEXIST, 5, "already"}};
+	for (const Case &c : cases) {
+		host.errors["map_device"] = c.error;
+		Outcome o = run_line(host, "map /dev/sda");
+		EXPECT_EQ(o.code, c.code) << o.err;
+		EXPECT_TRUE(has(o.err, c.says)) << o.err;
+		EXPECT_EQ(o.out, "");
+	}
+}
+
+TEST(RnbdadmMap, ModuleIsMissing)
+{
+	FakeHost host;
+	Outcome o = run_line(host, "map /dev/sda -s x -p 10.0.0.1");
+	EXPECT_EQ(o.code, 9);
+	EXPECT_TRUE(has(o.err, "modprobe rnbd_client"));
+}
+
+TEST(RnbdadmMap, DryRunWritesNothing)
+{
+	FakeHost host;
+	host.client();
+	Outcome o = run_line(host, "map /dev/sda -n");
+	EXPECT_EQ(o.code, 0);
+	EXPECT_EQ(o.out, "write 'sessname=store device_path=/dev/sda' to "
+			 "/sys/class/rnbd-client/ctl/map_device\n");
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "unmap rnbd0 -n").code, 0);
+	EXPECT_TRUE(host.writes.empty());
+}
+
+TEST(RnbdadmUnmap, ByEveryName)
+{
+	for (const char *name : {"rnbd0", "/dev/rnbd0", "/dev/nvme0n1", "store:/dev/nvme0n1",
+				 "/dev/nvme0n1@store", "!dev!nvme0n1@store"}) {
+		FakeHost host;
+		host.client();
+		EXPECT_EQ(run_line(host, std::string("unmap ") + name).code, 0) << name;
+		EXPECT_FALSE(host.exists("/sys/block/rnbd0")) << name;
+		EXPECT_TRUE(host.exists("/sys/block/rnbd1")) << name;
+	}
+}
+
+TEST(RnbdadmUnmap, AmbiguityListsTheCandidates)
+{
+	FakeHost host;
+	host.client();
+	host.session("other");
+	host.device(7, "other", "/dev/nvme0n1");
+	Outcome o = run_line(host, "unmap /dev/nvme0n1");
+	EXPECT_EQ(o.code, 4);
+	EXPECT_TRUE(has(o.err, "rnbd0\n") && has(o.err, "rnbd7\n")) << o.err;
+	EXPECT_TRUE(host.writes.empty());
+}
+
+TEST(RnbdadmUnmap, UnknownNameHasANeighbour)
+{
+	FakeHost host;
+	host.client();
+	Outcome o = run_line(host, "unmap rnbd00");
+	EXPECT_EQ(o.code, 3);
+	EXPECT_TRUE(has(o.err, "did you mean 'rnbd0'")) << o.err;
+	EXPECT_EQ(run_line(host, "unmap nothing --if-mapped").code, 0);
+}
+
+TEST(RnbdadmUnmap, BusySaysWho)
+{
+	FakeHost host;
+	host.client();
+	host.errors["rnbd0/rnbd/unmap_device"] = EBUSY;
+	Outcome o = run_line(host, "unmap rnbd0 rnbd1");
+	EXPECT_EQ(o.code, 10); // one of two
+	EXPECT_TRUE(has(o.err, "mounted on /srv/data")) << o.err;
+	EXPECT_FALSE(host.exists("/sys/block/rnbd1"));
+	EXPECT_EQ(run_line(host, "unmap rnbd0").code, 6);
+}
+
+TEST(RnbdadmUnmap, AllSparesWhatOthersMapped)
+{
+	FakeHost host;
+	host.client();
+	run_line(host, "map /dev/sda");
+	EXPECT_EQ(run_line(host, "unmap --all").code, 0);
+	EXPECT_TRUE(host.exists("/sys/block/rnbd0"));
+	EXPECT_FALSE(host.exists("/sys/block/rnbd2"));
+	EXPECT_FALSE(host.exists("/run/rnbd/devices/rnbd2"));
+	EXPECT_EQ(run_line(host, "unmap --all --others-too -f").code, 0);
+	EXPECT_FALSE(host.exists("/sys/block/rnbd0"));
+	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd1/rnbd/unmap_device <- force");
+}
+
+TEST(RnbdadmUnmap, ARecordOfAnotherMappingIsNone)
+{
+	FakeHost host;
+	host.client();
+	// rnbd0 was ours once; the number is another mapping's now.
+	host.put("/run/rnbd/devices/rnbd0", "store\n/dev/old\n-");
+	EXPECT_EQ(run_line(host, "unmap --all").code, 0);
+	EXPECT_TRUE(host.exists("/sys/block/rnbd0"));
+}
+
+TEST(RnbdadmDevice, RemapResizeRecover)
+{
+	FakeHost host;
+	host.client(true);
+	host.put("/sys/block/rnbd1/rnbd/state", "closed");
+	EXPECT_EQ(run_line(host, "remap rnbd0").code, 0);
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "resize rnbd0 4G").code, 0);
+	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd0/rnbd/resize <- 8388608");
+	EXPECT_EQ(run_line(host, "resize rnbd0 1G").code, 2);
+	EXPECT_EQ(run_line(host, "resize rnbd0 1G --shrink").code, 0);
+	EXPECT_EQ(run_line(host, "recover --all").code, 0);
+	EXPECT_EQ(host.text("/sys/block/rnbd1/rnbd/state"), "open");
+	EXPECT_EQ(host.text("/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1/state"),
+		  "connected");
+}
+
+TEST(RnbdadmDevice, RecoverOnSomePathsIsPartial)
+{
+	FakeHost host;
+	host.client(true);
+	host.errors["ip:10.0.1.1/reconnect"] = ENOTCONN;
+	Outcome o = run_line(host, "recover rnbd0");
+	EXPECT_EQ(o.code, 10);
+	EXPECT_TRUE(has(o.err, "did not accept")) << o.err;
+}
+
+TEST(RnbdadmPath, AddRemoveReconnect)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "path add store 10.0.2.2@10.0.2.1").code, 0);
+	EXPECT_EQ(host.writes.back(),
+		  "/sys/class/rtrs-client/store/add_path <- ip:10.0.2.2@ip:10.0.2.1");
+	EXPECT_EQ(run_line(host, "path reconnect store:10.0.1.1").code, 0);
+	EXPECT_EQ(run_line(host, "path disconnect mlx5_0:1").code, 0);
+	EXPECT_EQ(run_line(host, "path delete 10.0.2.2@10.0.2.1").code, 0);
+	EXPECT_EQ(run_line(host, "path re-add 10.0.1.2@10.0.1.1 -f").code, 0);
+	Outcome o = run_line(host, "path reconnect mlx5");
+	EXPECT_EQ(o.code, 3) << o.err;
+}
+
+TEST(RnbdadmPath, TheLastOneIsKept)
+{
+	FakeHost host;
+	host.client(true);
+	EXPECT_EQ(run_line(host, "path remove 10.0.0.1").code, 6);
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "path remove 10.0.0.1 --force").code, 0);
+}
+
+TEST(RnbdadmPath, AmbiguousPort)
+{
+	FakeHost host;
+	host.client();
+	Outcome o = run_line(host, "path reconnect store:1");
+	EXPECT_EQ(o.code, 4);
+	EXPECT_TRUE(has(o.err, "store:ip:10.0.0.2@ip:10.0.0.1")) << o.err;
+}
+
+TEST(RnbdadmSession, Settings)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "session set store policy=RR request-timeout=5").code, 0);
+	EXPECT_EQ(host.writes[0], "/sys/class/rtrs-client/store/mp_policy <- round-robin");
+	host.drop("/sys/class/rtrs-client/store/request_timeout");
+	EXPECT_EQ(run_line(host, "session set store request-timeout=5").code, 9);
+	EXPECT_EQ(run_line(host, "session disconnect store").code, 0);
+	EXPECT_EQ(run_line(host, "session reconnect 10.0.0.1").code, 0);
+}
+
+TEST(RnbdadmServer, CloseAndDisconnect)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_EQ(run_line(host, "server close nvme0n1").code, 4);
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "server close /dev/nvme0n1 beta").code, 0);
+	EXPECT_EQ(host.writes.back(),
+		  "/sys/class/rnbd-server/ctl/devices/nvme0n1/sessions/beta/force_close <- 1");
+	EXPECT_EQ(run_line(host, "server close nvme0n1 gamma").code, 3);
+	EXPECT_EQ(run_line(host, "server disconnect alpha").code, 0);
+	EXPECT_EQ(run_line(host, "server show alpha").code, 0);
+}
+
+TEST(RnbdadmServer, Exports)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2 -a ro --client alpha").code,
+		  0);
+	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/device_path"), "/dev/vg0/vm2");
+	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2").code, 5);
+	EXPECT_EQ(run_line(host, "server export remove vm3").code, 3);
+	EXPECT_EQ(run_line(host, "server export remove vm2").code, 0);
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/vm2"));
+	// Half an export is none.
+	host.errors["vm4/device_path"] = ENOENT;
+	EXPECT_EQ(run_line(host, "server export add vm4 /dev/none").code, 1);
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/vm4"));
+	host.drop("/sys/kernel/config/rnbd");
+	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2").code, 9);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+// The configuration: reading it, its mistakes, apply, diff, save.
+#include "fake.hh"
+
+#include "apply.hh"
+
+#include <cerrno>
+
+namespace {
+
+const char *const kGood = R"(# what this machine uses
+[defaults]
+access = ro
+request-timeout = 30
+
+[session store]
+path = 10.0.0.2@10.0.0.1
+path = 10.0.1.2@10.0.1.1
+policy = rr
+no-path-timeout = 60
+
+[device data]
+session = store
+device = /dev/nvme0n1
+access = rw
+
+[device vm-1]
+session = store
+device = /dev/vg0/vm1
+no-path-timeout = -1
+)";
+
+bool has(const std::string &text, const std::string &part)
+{
+	return text.find(part) != std::string::npos;
+}
+
+std::string mistakes(const std::string &text)
+{
+	FakeHost host;
+	host.put(rnbdadm::kConfigFile, text);
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 11) << text;
+	EXPECT_TRUE(host.writes.empty());
+	return o.err;
+}
+
+} // namespace
+
+TEST(RnbdadmConfig, Inheritance)
+{
+	FakeHost host;
+	host.put(rnbdadm::kConfigFile, kGood);
+	rnbdadm::Config config = rnbdadm::read_config(host);
+	ASSERT_EQ(config.devices.size(), 2u);
+	const auto &data = config.devices[0].request, &vm = config.devices[1].request;
+	EXPECT_EQ(data.access, "rw");
+	EXPECT_EQ(data.no_path_timeout, 60);
+	EXPECT_EQ(vm.access, "ro");
+	EXPECT_EQ(vm.no_path_timeout, -1);
+	EXPECT_EQ(vm.paths.size(), 2u);
+	EXPECT_EQ(config.sessions[0].settings.at("request-timeout"), "30");
+	EXPECT_EQ(config.sessions[0].settings.at("policy"), "round-robin");
+}
+
+TEST(RnbdadmConfig, FilesAreOne)
+{
+	FakeHost host;
+	host.put("/etc/rnbd/rnbd.conf.d/10-a.conf", "[session a]\npath = 10.0.0.1");
+	host.put("/etc/rnbd/rnbd.conf.d/20-b.conf", "[device d]\nsession = a\ndevice = /dev/x");
+	host.put("/etc/rnbd/rnbd.conf.d/30-c.conf.dpkg-old", "nonsense");
+	EXPECT_EQ(rnbdadm::read_config(host).devices.size(), 1u);
+}
+
+TEST(RnbdadmConfig, AbsentIsEmpty)
+{
+	FakeHost host;
+	EXPECT_TRUE(rnbdadm::read_config(host).devices.empty());
+	EXPECT_EQ(run_line(host, "apply").code, 0);
+}
+
+TEST(RnbdadmConfig, MistakesNameFileAndLine)
+{
+	struct Case {
+		const char *text;
+		const char *says;
+	};
+	const Case cases[] = {
+	    {"[sesion a]\npath = 10.0.0.1",
+	     "rnbd.conf:1: there is no section 'sesion', did you mean 'session'"},
+	    {"[session a]\npth = 10.0.0.1",
+	     "rnbd.conf:2: a session has no key 'pth', did you mean 'path'"},
+	    {"[session a]\npath = 10.0.0", "rnbd.conf:2: '10.0.0' is no address"},
+	    {"[session a]\npath = 10.0.0.1\nport = 0", "rnbd.conf:3: port: '0' is no whole number"},
+	    {"[session a]\npath = 10.0.0.1\npolicy = x", "rnbd.conf:3: policy: 'x' is not"},
+	    {"[session a]", "rnbd.conf:1: session a has no path"},
+	    {"[session a.b]\npath = 10.0.0.1", "rnbd.conf:1: 'a.b' cannot be the name"},
+	    {"[session a]\npath = 10.0.0.1\n[session a]\npath = 10.0.0.2",
+	     "rnbd.conf:3: session a was described at"},
+	    {"[device d]\nsession = a\ndevice = x", "rnbd.conf:1: there is no section [session a]"},
+	    {"[device d]\ndevice = x", "rnbd.conf:1: device d does not say its session"},
+	    {"[device d/e]\nsession = a\ndevice = x", "'d/e' cannot be the name of a device"},
+	    {"[device d]\nsession = a\nsession = a\ndevice = x",
+	     "rnbd.conf:3: session is given at"},
+	    {"path = 10.0.0.1", "rnbd.conf:1: this key stands in no section"},
+	    {"[session]", "rnbd.conf:1: '[session]' is not [defaults]"},
+	    {"[defaults\naccess = rw", "rnbd.conf:1:"},
+	    {"[defaults]\naccess", "rnbd.conf:2: 'access' is neither"},
+	    {"[defaults]\naccess =", "rnbd.conf:2: access has no value"},
+	    {"[defaults]\naccess = wr", "rnbd.conf:2: access 'wr' is not one of"},
+	    {"[export e]\ndevice = /dev/x\naccess = migration", "rnbd.conf:3: access 'migration'"},
+	};
+	for (const Case &c : cases) {
+		std::string err = mistakes(c.text);
+		EXPECT_TRUE(has(err, c.says)) << c.text << "\n" << err;
+	}
+	// Each mistake is told, not only the first.
+	std::string err = mistakes("[session a]\npath = x\n[device d]\nsession = b\ndevice = y");
+	EXPECT_TRUE(has(err, ":2:") && has(err, ":3:")) << err;
+}
+
+TEST(RnbdadmConfig, ApplyIsIdempotent)
+{
+	FakeHost host;
+	host.client();
+	for (int i : {0, 1})
+		host.drop("/sys/block/rnbd" + std::to_string(i));
+	host.drop("/sys/class/rtrs-client/store");
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_EQ(o.out, "device data: mapped\ndevice vm-1: mapped\n");
+	EXPECT_EQ(run_line(host, "diff").code, 0) << run_line(host, "diff").out;
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "apply").out, "device data: unchanged\ndevice vm-1: unchanged\n");
+	EXPECT_TRUE(host.writes.empty());
+	// Its name in the configuration is one of its names.
+	EXPECT_EQ(run_line(host, "unmap vm-1").code, 0);
+	EXPECT_EQ(run_line(host, "apply vm-1").out, "device vm-1: mapped\n");
+	EXPECT_EQ(run_line(host, "apply vm1").code, 3);
+}
+
+TEST(RnbdadmConfig, ApplyAddsWhatIsMissing)
+{
+	FakeHost host;
+	host.client();
+	host.drop("/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1");
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "apply data");
+	EXPECT_EQ(o.out, "device data: changed\n") << o.err;
+	EXPECT_TRUE(host.exists("/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1"));
+	EXPECT_EQ(host.text("/sys/class/rtrs-client/store/request_timeout"), "30");
+}
+
+TEST(RnbdadmConfig, OneFailureDoesNotStopTheOthers)
+{
+	FakeHost host;
+	host.client();
+	host.put("/sys/block/rnbd0/rnbd/access_mode", "ro");
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 10);
+	EXPECT_EQ(o.out, "device data: failed\ndevice vm-1: mapped\n");
+	EXPECT_TRUE(has(o.err, "mapped with access ro, and rw is configured")) << o.err;
+}
+
+TEST(RnbdadmConfig, DiffShowsBothSides)
+{
+	FakeHost host;
+	host.client();
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "diff");
+	EXPECT_EQ(o.code, 12);
+	expect_golden("diff.txt", o.out);
+	expect_golden("diff.json", run_line(host, "diff -o json").out);
+}
+
+TEST(RnbdadmConfig, WhatIsSavedAppliesToItself)
+{
+	FakeHost host;
+	host.client();
+	host.server();
+	EXPECT_EQ(run_line(host, "save --file /etc/rnbd/rnbd.conf").code, 0);
+	expect_golden("save.txt", host.text("/etc/rnbd/rnbd.conf") + "\n");
+	EXPECT_EQ(run_line(host, "save --file /etc/rnbd/rnbd.conf").code, 5);
+	Outcome o = run_line(host, "diff");
+	EXPECT_EQ(o.code, 0) << o.out << o.err;
+	EXPECT_EQ(run_line(host, "apply").out,
+		  "device nvme0n1: unchanged\ndevice nvme1n1: unchanged\nexport vm1: unchanged\n");
+}
+
+TEST(RnbdadmConfig, Exports)
+{
+	FakeHost host;
+	host.server();
+	host.put(rnbdadm::kConfigFile, "[export vm2]\ndevice = /dev/vg0/vm2\nclient = alpha\n"
+				       "[export vm1]\ndevice = /dev/other");
+	Outcome o = run_line(host, "apply --exports");
+	EXPECT_EQ(o.code, 10);
+	EXPECT_EQ(o.out, "export vm2: exported\nexport vm1: failed\n");
+	EXPECT_TRUE(has(o.err, "differs in its device")) << o.err;
+}
+
+TEST(RnbdadmConfig, PathsAreComparedByTheirNumbers)
+{
+	using rnbdadm::comparable_path;
+	EXPECT_EQ(comparable_path("ip:fd00:0::1"), comparable_path("fd00::1"));
+	EXPECT_EQ(comparable_path("10.0.0.1,10.0.0.2"), comparable_path("ip:10.0.0.1@ip:10.0.0.2"));
+	EXPECT_NE(comparable_path("gid:fe80::1"), comparable_path("ip:fe80::1"));
+}
+
+TEST(RnbdadmConfig, UnitsForSystemd)
+{
+	FakeHost host;
+	host.put(rnbdadm::kConfigFile, kGood);
+	EXPECT_EQ(run_line(host, "generate units /run/units").code, 0);
+	EXPECT_TRUE(host.exists("/run/units/rnbd-client.target.wants/rnbd@vm-1.service"));
+}
+
+TEST(RnbdadmConfig, CompletionKnowsTheNames)
+{
+	FakeHost host;
+	host.client();
+	host.put(rnbdadm::kConfigFile, kGood);
+	EXPECT_EQ(run_line(host, "complete mapping").out, "data\nvm-1\n");
+	EXPECT_EQ(run_line(host, "complete session").out, "store\n");
+	EXPECT_TRUE(has(run_line(host, "complete device|session").out, "rnbd0\n"));
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+// A machine of plain files.
+#include "fake.hh"
+
+#include "model.hh"
+#include "text.hh"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+using namespace rnbdadm;
+
+namespace testing_support {
+
+Folder::Folder()
+{
+	char name[] = "/tmp/rnbdadm-test-XXXXXX";
+	if (!mkdtemp(name))
+		throw std::runtime_error("mkdtemp");
+	path_ = name;
+}
+
+Folder::~Folder()
+{
+	std::error_code error;
+	fs::remove_all(path_, error);
+}
+
+void FakeHost::put(const std::string &path, const std::string &text)
+{
+	fs::create_directories(fs::path(place(path)).parent_path());
+	std::ofstream(place(path)) << text << '\n';
+}
+
+void FakeHost::drop(const std::string &path)
+{
+	fs::remove_all(place(path));
+}
+
+void FakeHost::device(int number, const std::string &session, const std::string &device_path,
+		      const std::string &access, const std::string &state)
+{
+	std::string disk = "/sys/block/rnbd" + std::to_string(number);
+	put(disk + "/size", "2097152");
+	put(disk + "/dev", "252:" + std::to_string(number));
+	put(disk + "/stat", "100 0 800 50 200 0 1600 60 3 100 110");
+	put(disk + "/rnbd/session", session);
+	put(disk + "/rnbd/mapping_path", device_path);
+	put(disk + "/rnbd/access_mode", access);
+	put(disk + "/rnbd/state", state);
+	put(disk + "/rnbd/nr_poll_queues", "0");
+	put(disk + "/rnbd/no_path_timeout", "0");
+	for (const char *file : {"unmap_device", "resize", "remap_device"})
+		put(disk + "/rnbd/" + file, "Usage");
+	next_ = std::max(next_, number + 1);
+}
+
+void FakeHost::session(const std::string &name)
+{
+	std::string folder = "/sys/class/rtrs-client/" + name;
+	put(folder + "/mp_policy", "min-inflight (MI: 1)");
+	put(folder + "/mpath_policy", "min-inflight (MI: 1)");
+	put(folder + "/max_reconnect_attempts", "30");
+	put(folder + "/request_timeout", "60");
+	put(folder + "/heartbeat_interval_ms", "5000");
+	put(folder + "/heartbeat_missed_max", "5");
+	put(folder + "/add_path", "Usage");
+	fs::create_directories(place(folder + "/paths"));
+}
+
+void FakeHost::path(const std::string &session, const std::string &source,
+		    const std::string &destination, const std::string &hca,
+		    const std::string &state)
+{
+	std::string folder =
+	    "/sys/class/rtrs-client/" + session + "/paths/" + source + "@" + destination;
+	put(folder + "/src_addr", source);
+	put(folder + "/dst_addr", destination);
+	put(folder + "/hca_name", hca);
+	put(folder + "/hca_port", "1");
+	put(folder + "/state", state);
+	put(folder + "/cur_latency", "14500 ns");
+	put(folder + "/stats/rdma", "100 409600 200 819200 3 7");
+	put(folder + "/stats/reconnects", "2 5");
+	put(folder + "/stats/rdma_lat",
+	    "1 ms: 90 180\n2 ms: 9 10\n4 ms: 1 10\n>= 65536 ms: 0 0\nmaximum ms: 3 4");
+	for (const char *file : {"reconnect", "disconnect", "remove_path", "stats/reset_all"})
+		put(folder + "/" + file, "Usage");
+}
+
+void FakeHost::hca(const std::string &name, const std::string &netdev, const std::string &state)
+{
+	std::string folder = "/sys/class/infiniband/" + name;
+	put(folder + "/fw_ver", "1.2.3");
+	put(folder + "/ports/1/state", state == "active" ? "4: ACTIVE" : "1: DOWN");
+	put(folder + "/ports/1/link_layer", "Ethernet");
+	put(folder + "/ports/1/rate", "100 Gb/sec (4X EDR)");
+	put(folder + "/ports/1/gids/0", "fe80:0000:0000:0000:5054:00ff:fe00:0002");
+	put(folder + "/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a00:0002");
+	put(folder + "/ports/1/gids/2", "0000:0000:0000:0000:0000:0000:0000:0000");
+	put(folder + "/ports/1/gid_attrs/ndevs/0", netdev);
+	put(folder + "/ports/1/gid_attrs/ndevs/1", netdev);
+}
+
+void FakeHost::client(bool degraded)
+{
+	put(kMapDevice, "Usage");
+	put("/sys/module/rnbd_client/parameters/trust_write_zeroes", "N");
+	put("/proc/self/mountinfo", "30 1 252:0 / /srv/data rw - ext4 /dev/rnbd0 rw");
+	put("/proc/swaps", "Filename Type Size Used Priority");
+	session("store");
+	path("store", "ip:10.0.0.2", "ip:10.0.0.1", "mlx5_0", "connected");
+	path("store", "ip:10.0.1.2", "ip:10.0.1.1", "mlx5_1",
+	     degraded ? "disconnected" : "connected");
+	device(0, "store", "/dev/nvme0n1");
+	device(1, "store", "/dev/nvme1n1", "ro");
+	hca("mlx5_0", "eth0", "active");
+	hca("mlx5_1", "eth1", degraded ? "down" : "active");
+}
+
+void FakeHost::server()
+{
+	std::string devices = "/sys/class/rnbd-server/ctl/devices/";
+	for (const char *session : {"alpha", "beta"}) {
+		std::string folder = devices + "nvme0n1/sessions/" + session;
+		put(folder + "/access_mode", "ro");
+		put(folder + "/read_only", "1");
+		put(folder + "/mapping_path", "/dev/nvme0n1");
+		put(folder + "/force_close", "Usage");
+	}
+	put(devices + "mapper!vm/sessions/alpha/access_mode", "rw");
+	put(devices + "mapper!vm/sessions/alpha/read_only", "0");
+	put(devices + "mapper!vm/sessions/alpha/mapping_path", "mapper/vm");
+	put(devices + "mapper!vm/sessions/alpha/force_close", "Usage");
+	std::string path = "/sys/class/rtrs-server/alpha/paths/ip:10.0.0.2@ip:10.0.0.1";
+	put(path + "/src_addr", "ip:10.0.0.2");
+	put(path + "/dst_addr", "ip:10.0.0.1");
+	put(path + "/hca_name", "mlx5_0");
+	put(path + "/hca_port", "1");
+	put(path + "/disconnect", "Usage");
+	put(path + "/stats/rdma", "10 4096 20 8192 1");
+	put(path + "/stats/reset_all", "Usage");
+	put("/sys/module/rnbd_server/parameters/port_nr", "1234");
+	put("/sys/module/rnbd_server/parameters/dev_search_path", "/");
+	put("/sys/module/rtrs_server/parameters/max_chunk_size", "131072");
+	put("/sys/module/rtrs_server/parameters/sess_queue_depth", "512");
+	put("/proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB");
+	put("/sys/kernel/config/rnbd/exports/vm1/device_path", "/dev/vg0/vm1");
+	put("/sys/kernel/config/rnbd/exports/vm1/access", "rw");
+	put("/sys/kernel/config/rnbd/exports/vm1/clients", "alpha beta");
+}
+
+int FakeHost::map(const std::string &line)
+{
+	std::string session_name, device_path, access = "rw";
+	std::vector<std::string> paths;
+	for (const std::string &word : split(line)) {
+		std::string key = word.substr(0, word.find('='));
+		std::string value = word.substr(word.find('=') + 1);
+		if (key == "sessname")
+			session_name = value;
+		else if (key == "device_path")
+			device_path = value;
+		else if (key == "access_mode")
+			access = value;
+		else if (key == "path")
+			paths.push_back(value);
+	}
+	if (!exists("/sys/class/rtrs-client/" + session_name)) {
+		session(session_name);
+		for (const std::string &p : paths) {
+			std::size_t at = p.find('@');
+			path(session_name,
+			     at == std::string::npos ? "ip:10.0.0.2" : p.substr(0, at),
+			     p.substr(at == std::string::npos ? 0 : at + 1), "mlx5_0", "connected");
+		}
+	}
+	device(next_, session_name, device_path, access);
+	return 0;
+}
+
+int FakeHost::write(const std::string &path, const std::string &text, double)
+{
+	writes.push_back(path + " <- " + text);
+	for (const auto &[end, error] : errors)
+		if (path.ends_with(end))
+			return error;
+	if (!exists(path))
+		return ENOENT;
+	std::string name = path.substr(path.rfind('/') + 1);
+	std::string folder = path.substr(0, path.rfind('/'));
+	if (name == "map_device")
+		return map(text);
+	if (name == "unmap_device")
+		drop(folder.substr(0, folder.rfind('/')));
+	else if (name == "remap_device")
+		put(folder + "/state", "open");
+	else if (name == "resize")
+		put(folder.substr(0, folder.rfind('/')) + "/size", text);
+	else if (name == "remove_path")
+		drop(folder);
+	else if (name == "reconnect")
+		put(folder + "/state", "connected");
+	else if (name == "disconnect" && exists(folder + "/state"))
+		put(folder + "/state", "disconnected");
+	else if (name == "add_path")
+		this->path(folder.substr(folder.rfind('/') + 1), text.substr(0, text.find('@')),
+			   text.substr(text.find('@') + 1), "mlx5_1", "connected");
+	else
+		put(path, text);
+	return 0;
+}
+
+int FakeHost::make_folder(const std::string &path)
+{
+	// As configfs does, a folder comes with its files.
+	int error = Host::make_folder(path);
+	if (!error)
+		for (const char *file : {"device_path", "access", "clients"})
+			put(path + "/" + file, "");
+	return error;
+}
+
+int FakeHost::remove_folder(const std::string &path)
+{
+	drop(path);
+	return 0;
+}
+
+Outcome run_words(FakeHost &host, const std::vector<std::string> &words)
+{
+	std::ostringstream out, err;
+	Terminal terminal{out, err};
+	int code = run(words, host, terminal);
+	return {code, out.str(), err.str()};
+}
+
+Outcome run_line(FakeHost &host, const std::string &line)
+{
+	return run_words(host, split(line));
+}
+
+void expect_golden(const std::string &name, const std::string &text)
+{
+	std::string path = std::string(GOLDEN) + "/" + name;
+	const char *mode = std::getenv("RNBDADM_GOLDEN");
+	if (mode && std::string(mode) == "write") {
+		std::ofstream(path) << text;
+		return;
+	}
+	std::ifstream stream(path);
+	std::ostringstream wanted;
+	wanted << stream.rdbuf();
+	EXPECT_EQ(text, wanted.str()) << "differs from " << path;
+}
+
+} // namespace testing_support

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+// A machine of plain files, and a kernel that does on a write what the modules would do.
+#pragma once
+
+#include "command.hh"
+
+#include <filesystem>
+#include <sstream>
+
+namespace testing_support {
+
+namespace fs = std::filesystem;
+using rnbdadm::Exit;
+
+// A temporary folder that ends with its owner.
+class Folder {
+public:
+	Folder();
+	Folder(const Folder &) = delete;
+	Folder &operator=(const Folder &) = delete;
+	~Folder();
+	const std::string &path() const { return path_; }
+
+private:
+	std::string path_;
+};
+
+class FakeHost : private Folder, public rnbdadm::Host {
+public:
+	FakeHost() : Folder(), Host(Folder::path()) {}
+
+	// A file below the root, with its folders; a newline is added.
+	void put(const std::string &path, const std::string &text);
+	void drop(const std::string &path);
+
+	// The usual machine: a client session "store" with two paths, of which the second is lost
+	// if `degraded`; disks rnbd0 and rnbd1; two RDMA devices.
+	void client(bool degraded = false);
+	void server();
+	void device(int number, const std::string &session, const std::string &device_path,
+		    const std::string &access = "rw", const std::string &state = "open");
+	void session(const std::string &name);
+	void path(const std::string &session, const std::string &source,
+		  const std::string &destination, const std::string &hca, const std::string &state);
+	void hca(const std::string &name, const std::string &netdev, const std::string &state);
+
+	// The modules: maps, unmaps, connects. What `errors` names is refused with its errno.
+	int write(const std::string &path, const std::string &text, double seconds) override;
+	int make_folder(const std::string &path) override;
+	int remove_folder(const std::string &path) override;
+	std::vector<rnbdadm::NetAddress> addresses() const override { return nets; }
+	double now() const override { return time; }
+	void sleep(double seconds) override
+	{
+		time += seconds;
+		if (on_sleep)
+			on_sleep();
+	}
+
+	std::map<std::string, int> errors; // end of the path -> errno
+	std::vector<std::string> writes;   // "path <- text"
+	std::vector<rnbdadm::NetAddress> nets = {{"eth0", "10.0.0.2", false, true},
+						 {"eth1", "10.0.1.2", false, true}};
+	double time = 1000;
+	std::function<void()> on_sleep;
+
+private:
+	int map(const std::string &line);
+	int next_ = 0;
+};
+
+struct Outcome {
+	int code;
+	std::string out, err;
+};
+
+Outcome run_words(FakeHost &host, const std::vector<std::string> &words);
+// A command line, split at blanks.
+Outcome run_line(FakeHost &host, const std::string &line);
+// Compares with golden/<name>; with RNBDADM_GOLDEN=write in the environment, writes it instead.
+void expect_golden(const std::string &name, const std::string &text);
+
+} // namespace testing_support
+
+using namespace testing_support;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+// What commands print, in every format: compared with golden/. RNBDADM_GOLDEN=write makes them
+// anew; read the difference before it is committed.
+#include "fake.hh"
+
+#include "events.hh"
+#include "generate.hh"
+#include "text.hh"
+
+namespace {
+
+struct Case {
+	const char *name;
+	const char *line;
+	bool degraded;
+};
+
+const Case kCases[] = {
+    {"list", "list", false},
+    {"list-columns", "list devices -c all", false},
+    {"list-raw", "list devices --raw --no-header", false},
+    {"list-colour", "list paths --color always", true},
+    {"list-sessions", "list sessions", true},
+    {"list-paths", "list paths", true},
+    {"list-opened", "list opened", false},
+    {"list-exports", "list exports", false},
+    {"list-tree", "list tree", true},
+    {"show-device", "show rnbd0", false},
+    {"show-session", "show store", true},
+    {"show-path", "show 10.0.1.1", true},
+    {"server-list", "server list", false},
+    {"server-show", "server show alpha", false},
+    {"hca-list", "hca list", true},
+    {"explain", "explain rnbd0", true},
+    {"explain-open", "explain rnbd1", false},
+    {"doctor", "doctor", true},
+    {"stats", "stats", true},
+};
+
+void prepare(FakeHost &host, bool degraded)
+{
+	host.client(degraded);
+	host.server();
+	if (degraded) {
+		host.put("/sys/block/rnbd0/rnbd/oldest_request_ms", "12500");
+		host.put("/sys/block/rnbd0/rnbd/waiting_requests", "2");
+	}
+}
+
+} // namespace
+
+TEST(RnbdadmGolden, Tables)
+{
+	for (const Case &c : kCases) {
+		FakeHost host;
+		prepare(host, c.degraded);
+		Outcome o = run_line(host, c.line);
+		EXPECT_EQ(o.err, "") << c.line;
+		expect_golden(std::string(c.name) + ".txt", o.out);
+	}
+}
+
+TEST(RnbdadmGolden, JsonAndCsv)
+{
+	for (const char *line : {"list devices", "list sessions", "list paths", "list opened",
+				 "list exports", "hca list", "doctor", "explain rnbd0", "stats",
+				 "show rnbd0", "show store", "server show alpha", "dump"}) {
+		std::string name = rnbdadm::replace_all(line, " ", "-");
+		FakeHost host;
+		prepare(host, true);
+		Outcome json = run_line(host, std::string(line) + " -o json");
+		auto parsed = nlohmann::json::parse(json.out, nullptr, false);
+		EXPECT_FALSE(parsed.is_discarded()) << line;
+		EXPECT_EQ(parsed["schema"], "rnbdadm") << line;
+		EXPECT_EQ(parsed["version"], 1) << line;
+		expect_golden(name + ".json", json.out);
+		if (std::string(line) != "dump")
+			expect_golden(name + ".csv",
+				      run_line(host, std::string(line) + " -o csv").out);
+	}
+}
+
+TEST(RnbdadmGolden, AnInTreeModuleOffersLess)
+{
+	FakeHost host;
+	prepare(host, false);
+	std::string session = "/sys/class/rtrs-client/store/";
+	for (const char *file :
+	     {"mp_policy", "request_timeout", "heartbeat_interval_ms", "heartbeat_missed_max"})
+		host.drop(session + file);
+	std::string path = session + "paths/ip:10.0.0.2@ip:10.0.0.1/";
+	host.drop(path + "stats/rdma_lat");
+	host.put(path + "stats/rdma", "100 409600 200 819200 -3 7");
+	host.put(path + "stats/reconnects", "-1 0");
+	host.drop("/sys/block/rnbd0/rnbd/no_path_timeout");
+	expect_golden("intree-sessions.json", run_line(host, "list sessions -o json").out);
+	expect_golden("intree-paths.json", run_line(host, "list paths -o json").out);
+	EXPECT_EQ(run_line(host, "explain rnbd0").code, 0);
+	EXPECT_EQ(run_line(host, "stats").code, 0);
+	EXPECT_EQ(run_line(host, "metrics").code, 0);
+}
+
+TEST(RnbdadmGolden, Metrics)
+{
+	FakeHost host;
+	prepare(host, true);
+	Outcome o = run_line(host, "metrics");
+	expect_golden("metrics.txt", o.out);
+	EXPECT_TRUE(o.out.ends_with("# EOF\n"));
+	EXPECT_EQ(run_line(host, "metrics --file /var/m.prom").code, 0);
+	EXPECT_EQ(host.text("/var/m.prom") + "\n", o.out);
+}
+
+TEST(RnbdadmGolden, Watch)
+{
+	FakeHost host;
+	prepare(host, false);
+	host.on_sleep = [&] {
+		host.put("/sys/block/rnbd0/stat", "1100 0 8800 50 200 0 1600 60 3 100 110");
+		std::string path =
+		    "/sys/class/rtrs-client/store/paths/ip:10.0.0.2@ip:10.0.0.1/stats/";
+		host.put(path + "rdma", "1100 4505600 200 819200 5 7");
+		host.put(path + "rdma_lat",
+			 "1 ms: 990 180\n2 ms: 99 10\n4 ms: 11 10\n>= 65536 ms: 0 0");
+	};
+	expect_golden("watch.txt", run_line(host, "stats -w -i 2 --count 1").out);
+	FakeHost other;
+	prepare(other, false);
+	Outcome o = run_line(other, "stats -w --count 2 -o json");
+	EXPECT_EQ(rnbdadm::split(o.out, "\n").size(), 2u);
+}
+
+TEST(RnbdadmGolden, Texts)
+{
+	FakeHost host;
+	expect_golden("help.txt", run_line(host, "--help").out);
+	expect_golden("help-map.txt", run_line(host, "map --help").out);
+	expect_golden("schema.json", run_line(host, "generate schema").out);
+}
+
+TEST(RnbdadmStats, OneObjectAndReset)
+{
+	FakeHost host;
+	prepare(host, false);
+	std::string out = run_line(host, "stats 10.0.1.1").out;
+	EXPECT_EQ(out.find("10.0.0.1"), std::string::npos);
+	EXPECT_EQ(run_line(host, "stats store --reset").code, 0);
+	EXPECT_GE(host.writes.size(), 2u);
+	EXPECT_EQ(run_line(host, "stats nothing").code, 3);
+}
+
+TEST(RnbdadmMonitor, OnlyWhatConcernsUs)
+{
+	using rnbdadm::event_row;
+	EXPECT_FALSE(event_row({{"SUBSYSTEM", "block"}, {"DEVPATH", "/devices/sda"}}));
+	EXPECT_FALSE(event_row({{"SUBSYSTEM", "net"}, {"DEVPATH", "/devices/eth0"}}));
+	EXPECT_FALSE(event_row({}));
+	auto row = event_row({{"ACTION", "change"},
+			      {"SUBSYSTEM", "block"},
+			      {"DEVPATH", "/devices/virtual/block/rnbd0"},
+			      {"RESIZE", "1"}});
+	ASSERT_TRUE(row);
+	EXPECT_EQ((*row)["object"], "rnbd0");
+	EXPECT_EQ((*row)["properties"], "RESIZE=1");
+}

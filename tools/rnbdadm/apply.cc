@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+// From what is configured to what runs.
+#include "apply.hh"
+
+#include "settings.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rnbd/pure/map_options.hh>
+
+namespace rnbdadm {
+
+Json to_json(const Difference &d)
+{
+	Json j;
+	j["object"] = d.object;
+	j["key"] = d.key;
+	j["configured"] = d.configured.empty() ? Json() : Json(d.configured);
+	j["running"] = d.running.empty() ? Json() : Json(d.running);
+	return j;
+}
+
+namespace {
+
+bool has_path(const Session &session, const std::string &configured)
+{
+	return std::any_of(session.paths.begin(), session.paths.end(),
+			   [&](const Path &p) { return same_path(configured, p); });
+}
+
+void compare_session(const Host &host, const SessionConfig &wanted, const Session &session,
+		     bool extra, std::vector<Difference> &found)
+{
+	std::string object = "session " + wanted.name;
+	for (const std::string &path : wanted.paths)
+		if (!has_path(session, path))
+			found.push_back({object, "path", path, ""});
+	if (extra)
+		for (const Path &path : session.paths)
+			if (std::none_of(wanted.paths.begin(), wanted.paths.end(),
+					 [&](const std::string &p) { return same_path(p, path); }))
+				found.push_back({object, "path", "", path.name});
+	for (const auto &[name, value] : wanted.settings) {
+		auto running = running_value(host, wanted.name, *find_setting(name));
+		if (running != value)
+			found.push_back({object, name, value, running.value_or("")});
+	}
+}
+
+void compare_device(const DeviceConfig &wanted, const Device &device,
+		    std::vector<Difference> &found)
+{
+	std::string object = "device " + wanted.name;
+	const MapRequest &request = wanted.request;
+	if (device.access != request.access)
+		found.push_back({object, "access", request.access, device.access});
+	if (request.no_path_timeout && request.no_path_timeout != device.no_path_timeout)
+		found.push_back(
+		    {object, "no-path-timeout", std::to_string(*request.no_path_timeout),
+		     device.no_path_timeout ? std::to_string(*device.no_path_timeout) : ""});
+}
+
+const Session *find_session(const std::vector<Session> &sessions, const std::string &name)
+{
+	for (const Session &session : sessions)
+		if (session.name == name)
+			return &session;
+	return nullptr;
+}
+
+void compare_export(const ExportRequest &wanted, const Export &running,
+		    std::vector<Difference> &found)
+{
+	std::string object = "export " + wanted.name;
+	if (wanted.device_path != running.device_path)
+		found.push_back({object, "device", wanted.device_path, running.device_path});
+	if (!wanted.access.empty() && wanted.access != running.access)
+		found.push_back({object, "access", wanted.access, running.access});
+	if (running.clients) {
+		std::vector<std::string> have = split(*running.clients), want = wanted.clients;
+		std::sort(have.begin(), have.end());
+		std::sort(want.begin(), want.end());
+		if (have != want)
+			found.push_back({object, "client", join(want, " "), join(have, " ")});
+	}
+}
+
+} // namespace
+
+std::vector<Difference> find_differences(const Host &host, const Config &config, bool extra)
+{
+	std::vector<Difference> found;
+	std::vector<Session> sessions = read_sessions(host, false);
+	for (const SessionConfig &wanted : config.sessions)
+		if (const Session *session = find_session(sessions, wanted.name))
+			compare_session(host, wanted, *session, extra, found);
+	std::vector<Device> devices = read_devices(host);
+	for (const DeviceConfig &wanted : config.devices) {
+		auto device = mapped(host, wanted.request.session, wanted.request.device_path);
+		if (device)
+			compare_device(wanted, *device, found);
+		else
+			found.push_back({"device " + wanted.name, "mapping",
+					 wanted.request.session + ":" + wanted.request.device_path,
+					 ""});
+	}
+	std::vector<Export> exports = read_exports(host);
+	for (const ExportConfig &wanted : config.exports) {
+		auto running = std::find_if(exports.begin(), exports.end(), [&](const Export &e) {
+			return e.name == wanted.request.name;
+		});
+		if (running != exports.end())
+			compare_export(wanted.request, *running, found);
+		else
+			found.push_back({"export " + wanted.request.name, "mapping",
+					 wanted.request.device_path, ""});
+	}
+	if (!extra)
+		return found;
+	for (const Device &device : devices)
+		if (std::none_of(config.devices.begin(), config.devices.end(),
+				 [&](const DeviceConfig &d) {
+					 return d.request.session == device.session &&
+						d.request.device_path == device.device_path;
+				 }))
+			found.push_back({"device " + device.name, "mapping", "",
+					 device.session + ":" + device.device_path});
+	for (const Export &e : exports)
+		if (std::none_of(config.exports.begin(), config.exports.end(),
+				 [&](const ExportConfig &c) { return c.request.name == e.name; }))
+			found.push_back({"export " + e.name, "mapping", "", e.device_path});
+	return found;
+}
+
+namespace {
+
+// The session exists. True if something was changed; what the module lacks is said, and no reason
+// to leave the disk out.
+bool apply_session(Call &call, const SessionConfig &wanted)
+{
+	bool changed = false;
+	std::vector<Session> sessions = read_sessions(call.host, false);
+	const Session *session = find_session(sessions, wanted.name);
+	if (!session)
+		return false;
+	for (const auto &[name, value] : wanted.settings) {
+		const Setting &setting = *find_setting(name);
+		auto running = running_value(call.host, wanted.name, setting);
+		if (!running)
+			call.say(fmt::format("session {}: the loaded module has no setting {}",
+					     wanted.name, name));
+		if (!running || *running == value)
+			continue;
+		apply_setting(call, wanted.name, setting, value);
+		changed = true;
+	}
+	for (const std::string &path : wanted.paths) {
+		if (has_path(*session, path))
+			continue;
+		call.write(session->folder + "/add_path", path, Action::AddPath,
+			   fmt::format("cannot add path {} to session {}", path, wanted.name));
+		changed = true;
+	}
+	return changed;
+}
+
+} // namespace
+
+std::string apply_device(Call &call, const Config &config, const DeviceConfig &wanted)
+{
+	need_client(call.host);
+	const SessionConfig *session = config.session(wanted.request.session);
+	auto device = mapped(call.host, wanted.request.session, wanted.request.device_path);
+	if (!device) {
+		// An existing session gets its missing paths first: those that it has may be dead.
+		if (session)
+			apply_session(call, *session);
+		MapRequest request = wanted.request;
+		if (request.paths.size() > rnbd::kMaxMapPaths)
+			request.paths.resize(rnbd::kMaxMapPaths);
+		map_device(call, request);
+		if (session)
+			apply_session(call, *session);
+		return "mapped";
+	}
+	bool changed = session && apply_session(call, *session);
+	if (device->access != wanted.request.access)
+		throw Failure(Exit::Failed,
+			      fmt::format("{} is mapped with access {}, and {} is configured",
+					  device->node(), device->access, wanted.request.access),
+			      fmt::format("unmap it first: rnbdadm unmap {}", device->name));
+	const auto &timeout = wanted.request.no_path_timeout;
+	if (timeout && device->no_path_timeout && timeout != device->no_path_timeout) {
+		call.write(device->folder + "/no_path_timeout", std::to_string(*timeout),
+			   Action::Configure,
+			   fmt::format("cannot set no-path-timeout of {}", device->node()));
+		changed = true;
+	}
+	if (device->state == "closed") {
+		call.write(device->folder + "/remap_device", "1", Action::Remap,
+			   "cannot remap " + device->node());
+		return "remapped";
+	}
+	return changed ? "changed" : "unchanged";
+}
+
+std::string apply_export(Call &call, const ExportConfig &wanted)
+{
+	need_exports(call.host);
+	for (const Export &running : read_exports(call.host)) {
+		if (running.name != wanted.request.name)
+			continue;
+		std::vector<Difference> found;
+		compare_export(wanted.request, running, found);
+		if (found.empty())
+			return "unchanged";
+		// Taking it away would take it from those who use it.
+		throw Failure(
+		    Exit::Failed,
+		    fmt::format("export {} differs in its {}: '{}' runs, '{}' is configured",
+				running.name, found[0].key, found[0].running, found[0].configured),
+		    fmt::format("remove it first: rnbdadm server export remove {}", running.name));
+	}
+	add_export(call, wanted.request);
+	return "exported";
+}
+
+} // namespace rnbdadm

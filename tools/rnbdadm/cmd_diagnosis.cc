@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+// explain, doctor, monitor.
+#include "diagnosis.hh"
+#include "events.hh"
+#include "mapping.hh"
+#include "names.hh"
+#include "text.hh"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+void print_findings(Call &call, const std::vector<Finding> &findings)
+{
+	if (call.style.format != Format::Table || !call.style.columns.empty()) {
+		print_rows(call.out, kFindingKind, to_rows(findings), call.style);
+		return;
+	}
+	for (const Finding &f : findings) {
+		std::string verdict =
+		    coloured(fmt::format("{:7}", f.verdict), f.verdict, call.style.colour);
+		call.out << fmt::format("{}  {}: {}\n", verdict, f.check, f.text);
+		if (!f.advice.empty())
+			call.out << fmt::format("         -> {}\n", f.advice);
+	}
+}
+
+Exit explain(Call &call)
+{
+	need_client(call.host);
+	Device device = one_device(read_devices(call.host), call.arguments[0]);
+	print_findings(call, explain_device(call.host, device));
+	return Exit::Done;
+}
+
+Exit doctor(Call &call)
+{
+	std::vector<Finding> findings = examine_host(call.host);
+	print_findings(call, findings);
+	return has_problem(findings) ? Exit::Differs : Exit::Done;
+}
+
+Exit monitor(Call &call)
+{
+	std::int64_t count = call.number("count", 0, 1, 1 << 30);
+	double seconds = static_cast<double>(call.number("for", 0, 1, 1 << 30));
+	std::int64_t seen = 0;
+	bool header = call.style.header;
+	watch_events(seconds, [&](const Json &row) {
+		if (call.style.format == Format::Json) {
+			call.out << row.dump(-1, ' ', false, Json::error_handler_t::replace)
+				 << '\n';
+		} else if (call.style.format == Format::Csv) {
+			Style style = call.style;
+			style.header = header;
+			print_rows(call.out, kEventKind, {row}, style);
+			header = false;
+		} else {
+			call.out << fmt::format(
+			    "{:8} {:12} {}  {}\n", row["action"].get<std::string>(),
+			    row["subsystem"].get<std::string>(), row["object"].get<std::string>(),
+			    row["properties"].get<std::string>());
+		}
+		call.out.flush();
+		return call.out && (!count || ++seen < count);
+	});
+	return Exit::Done;
+}
+
+} // namespace
+
+std::vector<Command> diagnosis_commands()
+{
+	return {
+	    {"explain",
+	     "say why a device does not work, and what to do next",
+	     "Looks at the device, its session, each path with the port that it leaves from and "
+	     "its "
+	     "attempts to reconnect, the requests that wait, and who uses the device. It reads "
+	     "sysfs only "
+	     "and answers for a device that is dead, too.",
+	     {{"DEVICE", "a mapped device, by any of its names", "device"}},
+	     {},
+	     {{"rnbdadm explain rnbd0", ""}},
+	     &kFindingKind,
+	     explain},
+	    {"doctor",
+	     "check what this machine needs to be a client or a server",
+	     "Modules, RDMA devices and their addresses, packet filters, memory, limits, sessions, "
+	     "devices "
+	     "and the configuration. Exits with 12 if there is a problem.",
+	     {},
+	     {},
+	     {{"rnbdadm doctor", ""}},
+	     &kFindingKind,
+	     doctor},
+	    {"monitor",
+	     "print events of the kernel about disks, sessions and RDMA devices",
+	     "A line for each event as it happens: of disks (block), sessions (rtrs-client, "
+	     "rtrs-server) "
+	     "and RDMA devices. JSON has one object a line.",
+	     {},
+	     {{"count", 0, "NUMBER", "end after so many events"},
+	      {"for", 0, "SECONDS", "end after this time"}},
+	     {{"rnbdadm monitor -o json", ""}},
+	     &kEventKind,
+	     monitor},
+	};
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+// list, show, dump, hca list.
+#include "mapping.hh"
+#include "names.hh"
+#include "text.hh"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+std::vector<Json> all_paths(const Host &host, const std::string &session, bool client, bool server)
+{
+	std::vector<Json> rows;
+	for (bool side : {false, true}) {
+		if (!(side ? server : client))
+			continue;
+		for (const Session &s : read_sessions(host, side))
+			if (session.empty() || s.name == session)
+				for (const Path &path : s.paths)
+					rows.push_back(to_json(path));
+	}
+	return rows;
+}
+
+// Session with its paths and devices inside.
+Json nested(const Session &session, const std::vector<Device> &devices,
+	    const std::vector<Opened> &opened)
+{
+	Json j = to_json(session);
+	j["path_list"] = to_rows(session.paths);
+	j["device_list"] = Json::array();
+	for (const Device &device : devices)
+		if (!session.server && device.session == session.name)
+			j["device_list"].push_back(to_json(device));
+	for (const Opened &o : opened)
+		if (session.server && o.session == session.name)
+			j["device_list"].push_back(to_json(o));
+	return j;
+}
+
+Json everything(const Host &host)
+{
+	Json j = document();
+	std::vector<Device> devices = read_devices(host);
+	std::vector<Opened> opened = read_opened(host);
+	j["devices"] = to_rows(devices);
+	j["sessions"] = Json::array();
+	for (bool server : {false, true})
+		for (const Session &session : read_sessions(host, server))
+			j["sessions"].push_back(nested(session, devices, opened));
+	j["paths"] = all_paths(host, "", true, true);
+	j["opened"] = to_rows(opened);
+	j["exports"] = to_rows(read_exports(host));
+	return j;
+}
+
+void print_path_line(Call &call, const Json &path, const std::string &branch)
+{
+	std::string state = path["state"];
+	call.out << fmt::format("{}path {}  {}:{}  {}\n", branch, path["name"].get<std::string>(),
+				path["hca"].get<std::string>(), path["port"].dump(),
+				coloured(state, state, call.style.colour));
+}
+
+void print_tree(Call &call, const Json &session)
+{
+	std::string state = session["state"];
+	call.out << fmt::format(
+	    "session {} ({})  {}, {} of {} paths{}\n", session["name"].get<std::string>(),
+	    session["side"].get<std::string>(), coloured(state, state, call.style.colour),
+	    session["paths_connected"].dump(), session["paths"].dump(),
+	    session["policy"].is_null() ? "" : ", " + session["policy"].get<std::string>());
+	std::size_t left = session["path_list"].size() + session["device_list"].size();
+	for (const Json &path : session["path_list"])
+		print_path_line(call, path, --left ? "├── " : "└── ");
+	for (const Json &device : session["device_list"]) {
+		std::string branch = --left ? "├── " : "└── ";
+		if (device.contains("device")) {
+			call.out << fmt::format("{}device {}  {}  as {}\n", branch,
+						device["device"].get<std::string>(),
+						device["access"].get<std::string>(),
+						device["client_path"].get<std::string>());
+			continue;
+		}
+		std::string text = device["state"];
+		call.out << fmt::format(
+		    "{}device {}  {}  {}  {}  {}\n", branch, device["name"].get<std::string>(),
+		    device["device_path"].get<std::string>(),
+		    shown(device["size"], Unit::Bytes, call.style.raw),
+		    device["access"].get<std::string>(), coloured(text, text, call.style.colour));
+	}
+}
+
+Exit tree(Call &call)
+{
+	Json all = everything(call.host);
+	if (call.style.format == Format::Json) {
+		print_document(call.out, all);
+		return Exit::Done;
+	}
+	for (const Json &session : all["sessions"])
+		print_tree(call, session);
+	return Exit::Done;
+}
+
+Exit list(Call &call)
+{
+	std::string what = call.arguments.empty() ? "devices" : call.arguments[0];
+	const std::vector<std::string> words = {"devices", "sessions", "paths",
+						"opened",  "exports",  "tree"};
+	if (what == "tree")
+		return tree(call);
+	const Kind *kind = nullptr;
+	std::vector<Json> rows;
+	if (what == "devices") {
+		kind = &kDeviceKind;
+		rows = to_rows(read_devices(call.host));
+	} else if (what == "sessions") {
+		kind = &kSessionKind;
+		for (bool server : {false, true})
+			for (const Json &row : to_rows(read_sessions(call.host, server)))
+				rows.push_back(row);
+	} else if (what == "paths") {
+		kind = &kPathKind;
+		rows = all_paths(call.host, "", true, true);
+	} else if (what == "opened") {
+		kind = &kOpenedKind;
+		rows = to_rows(read_opened(call.host));
+	} else if (what == "exports") {
+		kind = &kExportKind;
+		rows = to_rows(read_exports(call.host));
+	} else {
+		throw Failure(Exit::Usage,
+			      fmt::format("list: '{}' is not one of {}{}", what, join(words, ", "),
+					  did_you_mean(what, words)));
+	}
+	print_rows(call.out, *kind, rows, call.style);
+	return Exit::Done;
+}
+
+Exit dump(Call &call)
+{
+	print_document(call.out, everything(call.host));
+	return Exit::Done;
+}
+
+// Whatever the word names: a device first, then a session, then a path.
+Exit show(Call &call)
+{
+	const std::string &word = call.arguments[0];
+	std::vector<Device> devices = read_devices(call.host);
+	try {
+		print_one(call.out, kDeviceKind, to_json(one_device(devices, word)), call.style);
+		return Exit::Done;
+	} catch (const Failure &failure) {
+		if (failure.code() != Exit::NotFound)
+			throw;
+	}
+	std::vector<Session> sessions;
+	for (bool server : {false, true})
+		for (const Session &session : read_sessions(call.host, server))
+			sessions.push_back(session);
+	std::vector<Json> named;
+	for (const Session &session : sessions)
+		if (session.name == word)
+			named.push_back(nested(session, devices, read_opened(call.host)));
+	if (!named.empty()) {
+		if (call.style.format == Format::Json) {
+			Json j = document();
+			j["sessions"] = named;
+			print_document(call.out, j);
+			return Exit::Done;
+		}
+		for (const Json &session : named) {
+			if (call.style.format == Format::Csv) {
+				print_one(call.out, kSessionKind, session, call.style);
+				continue;
+			}
+			print_tree(call, session);
+		}
+		return Exit::Done;
+	}
+	try {
+		print_one(call.out, kPathKind, to_json(one_path(sessions, word)), call.style);
+		return Exit::Done;
+	} catch (const Failure &failure) {
+		if (failure.code() != Exit::NotFound)
+			throw;
+	}
+	std::vector<std::string> candidates;
+	for (const Device &device : devices)
+		for (const std::string &name : {device.name, device.device_path})
+			candidates.push_back(name);
+	for (const Session &session : sessions)
+		candidates.push_back(session.name);
+	throw Failure(Exit::NotFound,
+		      fmt::format("there is no device, session or path '{}'{}", word,
+				  did_you_mean(word, candidates)),
+		      "see: rnbdadm list tree");
+}
+
+Exit hca_list(Call &call)
+{
+	print_rows(call.out, kHcaKind, to_rows(read_hcas(call.host)), call.style);
+	return Exit::Done;
+}
+
+} // namespace
+
+std::vector<Command> list_commands()
+{
+	return {
+	    {"list",
+	     "list devices, sessions, paths, exports, or all of it as a tree",
+	     "A line for each object, of the client's side and the server's. Nothing is printed if "
+	     "there "
+	     "is none.",
+	     {{"WHAT", "devices (if not given), sessions, paths, opened, exports or tree",
+	       "devices|sessions|paths|opened|exports|tree", false}},
+	     {},
+	     {{"rnbdadm list", "the disks that are mapped here"},
+	      {"rnbdadm list tree", "sessions with their paths and devices"},
+	      {"rnbdadm list paths -o json", "for programs"},
+	      {"rnbdadm list devices -c name,mounts,owner", "other columns"}},
+	     nullptr,
+	     list},
+	    {"show",
+	     "show all about a device, a session or a path",
+	     "OBJECT is a disk (rnbd0, /dev/rnbd0), a device's path on the server, the name of a "
+	     "session, "
+	     "the name of a path, session:port, hca:port, or an address. If it fits several "
+	     "objects, they "
+	     "are listed.",
+	     {{"OBJECT", "a device, session or path, by any of its names", "device|session|path"}},
+	     {},
+	     {{"rnbdadm show rnbd0", ""},
+	      {"rnbdadm show store -o json", "a session with its paths"}},
+	     nullptr,
+	     show},
+	    {"dump",
+	     "print everything as one JSON document",
+	     "What list prints of every kind, for programs and for reports.",
+	     {},
+	     {},
+	     {{"rnbdadm dump | jq '.devices[].name'", ""}},
+	     nullptr,
+	     dump},
+	    {"hca list",
+	     "list RDMA devices, their ports, and the addresses that paths can use",
+	     "An address of the network interface of an active port can be the source of a path on "
+	     "a "
+	     "client, and the destination on a server.",
+	     {},
+	     {},
+	     {{"rnbdadm hca list", ""}},
+	     &kHcaKind,
+	     hca_list},
+	};
+}
+
+} // namespace rnbdadm

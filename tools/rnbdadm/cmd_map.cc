@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+// map, unmap, remap, resize, recover.
+#include "mapping.hh"
+#include "names.hh"
+#include "text.hh"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+// --session, or the only one that there is.
+std::string session_for(const Call &call)
+{
+	if (call.has("session"))
+		return call.value("session");
+	std::vector<Session> sessions = read_sessions(call.host, false);
+	if (sessions.size() == 1 && !call.has("path"))
+		return sessions[0].name;
+	std::vector<std::string> names;
+	for (const Session &session : sessions)
+		names.push_back(session.name);
+	throw Failure(Exit::Usage, "map: say which session with --session",
+		      names.empty() ? "a new session needs a name of your choice, and --path"
+				    : "sessions: " + join(names, " "));
+}
+
+Exit map(Call &call)
+{
+	MapRequest request;
+	request.device_path = call.arguments[0];
+	for (const std::string &path : call.values("path"))
+		request.paths.push_back(canonical_path(path));
+	request.access = call.value("access", "rw");
+	request.port = call.number("port", 1234, 1, 65535);
+	request.poll_queues = call.number("poll-queues", 0, -1, 65536);
+	if (call.has("no-path-timeout"))
+		request.no_path_timeout = call.number("no-path-timeout", 0, -1, 1 << 30);
+	request.session = session_for(call);
+	check_request(request);
+	need_client(call.host);
+	bool known = call.host.exists(std::string(kRtrsClient) + "/" + request.session);
+	if (!known && request.paths.empty())
+		throw Failure(Exit::Usage,
+			      fmt::format("there is no session '{}' yet: a new one needs --path",
+					  request.session));
+	if (known && !request.paths.empty())
+		call.say(fmt::format("session {} exists and keeps its paths", request.session));
+	std::optional<Device> device = map_device(call, request);
+	if (!device)
+		return Exit::Done;
+	if (call.style.format == Format::Table)
+		call.out << device->node() << '\n';
+	else
+		print_one(call.out, kDeviceKind, to_json(*device), call.style);
+	return Exit::Done;
+}
+
+Exit unmap(Call &call)
+{
+	need_client(call.host);
+	std::vector<Device> devices = read_devices(call.host), chosen;
+	bool all = call.has("all"), others = call.has("others-too");
+	if (all == !call.arguments.empty())
+		throw Failure(Exit::Usage, "unmap: name devices, or give --all");
+	if (others && !all)
+		throw Failure(Exit::Usage, "unmap: --others-too goes with --all");
+	std::size_t spared = 0;
+	for (const Device &device : devices) {
+		if (all && (others || !device.owner.empty()))
+			chosen.push_back(device);
+		else if (all)
+			spared++;
+	}
+	if (spared)
+		call.say(fmt::format("{} not mapped by this program: left as they are", spared));
+	if (all)
+		return call.each(chosen.size(), [&](std::size_t i) {
+			unmap_device(call, chosen[i], call.has("force"));
+		});
+	return call.each(call.arguments.size(), [&](std::size_t i) {
+		try {
+			unmap_device(call, one_device(devices, call.arguments[i]),
+				     call.has("force"));
+		} catch (const Failure &failure) {
+			if (failure.code() != Exit::NotFound || !call.has("if-mapped"))
+				throw;
+		}
+	});
+}
+
+void remap_one(Call &call, const Device &device)
+{
+	if (device.state == "open") {
+		call.say(device.name + " is open");
+		return;
+	}
+	call.write(device.folder + "/remap_device", "1", Action::Remap,
+		   "cannot remap " + device.node());
+}
+
+Exit remap(Call &call)
+{
+	need_client(call.host);
+	std::vector<Device> devices = read_devices(call.host);
+	return call.each(call.arguments.size(), [&](std::size_t i) {
+		remap_one(call, one_device(devices, call.arguments[i]));
+	});
+}
+
+Exit resize(Call &call)
+{
+	need_client(call.host);
+	Device device = one_device(read_devices(call.host), call.arguments[0]);
+	std::optional<std::uint64_t> size = parse_size(call.arguments[1]);
+	if (!size || *size == 0 || *size % 512)
+		throw Failure(
+		    Exit::Usage, fmt::format("'{}' is no size of a disk", call.arguments[1]),
+		    "bytes as 10G, 512M, 4096, or sectors as 2048s; a multiple of 512 bytes");
+	if (*size < device.size && !call.has("shrink"))
+		throw Failure(
+		    Exit::Usage,
+		    fmt::format("{} has {} now: what lies beyond {} could not be reached any more",
+				device.node(), human_bytes(static_cast<double>(device.size)),
+				human_bytes(static_cast<double>(*size))),
+		    "give --shrink if that is meant");
+	call.write(device.folder + "/resize", std::to_string(*size / 512), Action::Resize,
+		   "cannot resize " + device.node());
+	return Exit::Done;
+}
+
+// Paths first: a device can be opened again only through one.
+Exit recover(Call &call)
+{
+	need_client(call.host);
+	std::vector<Device> devices = read_devices(call.host);
+	std::vector<Session> sessions = read_sessions(call.host, false);
+	std::vector<std::string> wanted;
+	if (call.has("all") == !call.arguments.empty())
+		throw Failure(Exit::Usage, "recover: name devices or sessions, or give --all");
+	if (call.has("all"))
+		for (const Session &session : sessions)
+			wanted.push_back(session.name);
+	for (const std::string &word : call.arguments) {
+		std::string name = word;
+		bool session = false;
+		for (const Session &s : sessions)
+			session |= s.name == word;
+		if (!session)
+			name = one_device(devices, word).session;
+		wanted.push_back(name);
+	}
+	return call.each(wanted.size(), [&](std::size_t i) {
+		Session session = one_session(sessions, wanted[i]);
+		std::size_t connected = session.connected();
+		std::string reasons;
+		for (const Path &path : session.paths) {
+			if (path.connected())
+				continue;
+			int error = call.try_write(path.folder + "/reconnect", "1");
+			if (error)
+				reasons +=
+				    fmt::format("{}path {}: {}", reasons.empty() ? "" : "\n",
+						path.name, words_of(error, Action::ConnectPath));
+			else
+				connected++;
+		}
+		if (!connected)
+			throw Failure(
+			    Exit::Failed,
+			    fmt::format("session {} has no path that connects", session.name),
+			    reasons);
+		for (const Device &device : devices)
+			if (device.session == session.name && device.state == "closed" &&
+			    call.host.text(device.folder + "/state") == "closed")
+				remap_one(call, device);
+		if (!reasons.empty())
+			throw Failure(Exit::Partial,
+				      fmt::format("session {} works, but not on all of its paths",
+						  session.name),
+				      reasons);
+	});
+}
+
+} // namespace
+
+std::vector<Command> map_commands()
+{
+	const Argument devices = {"DEVICE", "a mapped device, by any of its names", "device", true,
+				  true};
+	return {
+	    {"map",
+	     "map a block device of a server as a disk of this machine",
+	     "Opens DEVICE_PATH on the server and prints the name of the disk that it becomes "
+	     "here. "
+	     "The session is the connection between the two machines; it has a name of your choice "
+	     "that must differ for each client of a server. If it does not exist, --path says "
+	     "where "
+	     "the server is, several times for several paths.\n\n"
+	     "The device is mapped until it is unmapped or the machine goes down. For devices that "
+	     "shall be there after each start see rnbd.conf(5) and rnbdadm-apply(8).",
+	     {{"DEVICE_PATH", "name of the block device on the server, or of its export"}},
+	     {{"session", 's', "NAME", "session to map it in; may be left out if there is only one",
+	       "session"},
+	      {"path", 'p', "[SRC@]DST",
+	       "address of the server, after the address of this machine to come from, if you want "
+	       "to choose it",
+	       "", true},
+	      {"access", 'a', "MODE",
+	       "ro, rw (one session at a time) or migration (two, while a virtual machine moves)",
+	       "ro|rw|migration"},
+	      {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
+	      {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
+	      {"no-path-timeout", 0, "SECONDS",
+	       "how long I/O waits while no path is connected, instead of failing at once"}},
+	     {{"rnbdadm map /dev/nvme0n1 --session store --path 192.0.2.10",
+	       "the first device of a server"},
+	      {"rnbdadm map /dev/nvme1n1 -s store -a ro", "another one, through the same session"},
+	      {"rnbdadm map vm1 -s store -p 10.0.0.2@10.0.0.1 -p 10.0.1.2@10.0.1.1",
+	       "with two paths"}},
+	     &kDeviceKind,
+	     map},
+	    {"unmap",
+	     "remove disks that were mapped",
+	     "Removes the disks, and a session with its last one. A disk that somebody has open "
+	     "stays, "
+	     "and the message says who it is; --force removes it all the same and fails its "
+	     "I/O.\n\n"
+	     "--all takes what this program has mapped, by hand or from the configuration, and "
+	     "spares "
+	     "what others have.",
+	     {{"DEVICE", "a mapped device, by any of its names", "device", false, true}},
+	     {{"force", 'f', "", "remove it even if it is open"},
+	      {"if-mapped", 0, "", "a device that is not mapped is no failure"},
+	      {"all", 0, "", "every device that this program has mapped"},
+	      {"others-too", 0, "", "with --all: those that others have mapped as well"}},
+	     {{"rnbdadm unmap rnbd0", "by the name of the disk"},
+	      {"rnbdadm unmap store:/dev/nvme0n1", "by session and device"}},
+	     nullptr,
+	     unmap},
+	    {"remap",
+	     "open a device on the server again after the server has closed it",
+	     "A device that the server has closed (rnbdadm server close) stays 'closed' until it "
+	     "is "
+	     "opened again. Nothing happens to one that is open.",
+	     {devices},
+	     {},
+	     {{"rnbdadm remap rnbd0", ""}},
+	     nullptr,
+	     remap},
+	    {"resize",
+	     "give a disk another size, after the device has grown on the server",
+	     "The server is not asked: reads and writes beyond the real end fail.",
+	     {{"DEVICE", "a mapped device, by any of its names", "device"},
+	      {"SIZE", "bytes as 10G, 512M or 4096, or sectors of 512 bytes as 2048s"}},
+	     {{"shrink", 0, "", "allow a size that is smaller than the present one"}},
+	     {{"rnbdadm resize rnbd0 200G", ""}},
+	     nullptr,
+	     resize},
+	    {"recover",
+	     "reconnect lost paths and reopen closed devices",
+	     "Connects each path of the session that is not connected, then opens each device that "
+	     "is "
+	     "closed. What works already is left alone.",
+	     {{"OBJECT", "a device or a session", "device|session", false, true}},
+	     {{"all", 0, "", "every session"}},
+	     {{"rnbdadm recover --all", "after a server was away for long"}},
+	     nullptr,
+	     recover},
+	};
+}
+
+} // namespace rnbdadm

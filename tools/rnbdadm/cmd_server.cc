@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+// server ...: what this machine serves, and to whom.
+#include "exports.hh"
+#include "mapping.hh"
+#include "names.hh"
+#include "text.hh"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+Exit server_list(Call &call)
+{
+	print_rows(call.out, kOpenedKind, to_rows(read_opened(call.host)), call.style);
+	return Exit::Done;
+}
+
+Exit server_show(Call &call)
+{
+	const std::string &word = call.arguments[0];
+	std::vector<std::string> candidates;
+	Json j = document();
+	j["opened"] = Json::array();
+	j["paths"] = Json::array();
+	std::vector<Json> opened, paths;
+	for (const Opened &o : read_opened(call.host)) {
+		candidates.push_back(o.device);
+		candidates.push_back(o.session);
+		if (word == o.device || word == "/dev/" + o.device || word == o.session ||
+		    word == o.client_path)
+			opened.push_back(to_json(o));
+	}
+	for (const Session &session : read_sessions(call.host, true)) {
+		candidates.push_back(session.name);
+		for (const Path &path : session.paths)
+			if (word == session.name)
+				paths.push_back(to_json(path));
+	}
+	if (opened.empty() && paths.empty())
+		throw Failure(Exit::NotFound,
+			      fmt::format("no client has '{}' open, and no session is named so{}",
+					  word, did_you_mean(word, candidates)));
+	if (call.style.format == Format::Json) {
+		j["opened"] = opened;
+		j["paths"] = paths;
+		print_document(call.out, j);
+		return Exit::Done;
+	}
+	print_rows(call.out, kOpenedKind, opened, call.style);
+	if (!opened.empty() && !paths.empty())
+		call.out << '\n';
+	print_rows(call.out, kPathKind, paths, call.style);
+	return Exit::Done;
+}
+
+Exit server_close(Call &call)
+{
+	need_server(call.host);
+	const std::string &word = call.arguments[0];
+	std::string session = call.arguments.size() > 1 ? call.arguments[1] : "";
+	std::vector<Opened> chosen;
+	std::vector<std::string> candidates;
+	for (const Opened &o : read_opened(call.host)) {
+		for (const std::string &name : {o.device, "/dev/" + o.device, o.client_path})
+			candidates.push_back(name);
+		bool named =
+		    word == o.device || word == "/dev/" + o.device || word == o.client_path;
+		if (named && (session.empty() || session == o.session))
+			chosen.push_back(o);
+	}
+	if (chosen.empty())
+		throw Failure(Exit::NotFound,
+			      session.empty() ? fmt::format("no client has '{}' open{}", word,
+							    did_you_mean(word, candidates))
+					      : fmt::format("session '{}' does not have '{}' open",
+							    session, word));
+	if (chosen.size() > 1 && !call.has("all")) {
+		std::string list;
+		for (const Opened &o : chosen)
+			list +=
+			    fmt::format("{}{} {}", list.empty() ? "" : "\n", o.device, o.session);
+		throw Failure(
+		    Exit::Ambiguous,
+		    fmt::format("several sessions have '{}' open; name one, or give --all:", word),
+		    list);
+	}
+	return call.each(chosen.size(), [&](std::size_t i) {
+		call.write(chosen[i].folder + "/force_close", "1", Action::ServerClose,
+			   fmt::format("cannot close {} for session {}", chosen[i].device,
+				       chosen[i].session));
+	});
+}
+
+Exit server_disconnect(Call &call)
+{
+	need_server(call.host);
+	std::vector<Session> sessions = read_sessions(call.host, true);
+	std::vector<Path> paths;
+	for (const std::string &word : call.arguments)
+		for (const Path &path : some_paths(sessions, word))
+			paths.push_back(path);
+	return call.each(paths.size(), [&](std::size_t i) {
+		call.write(paths[i].folder + "/disconnect", "1", Action::ClosePath,
+			   "cannot disconnect path " + paths[i].name);
+	});
+}
+
+Exit export_list(Call &call)
+{
+	print_rows(call.out, kExportKind, to_rows(read_exports(call.host)), call.style);
+	return Exit::Done;
+}
+
+Exit export_add(Call &call)
+{
+	ExportRequest request;
+	request.name = call.arguments[0];
+	request.device_path = call.arguments[1];
+	request.access = call.value("access", "");
+	for (const std::string &client : call.values("client"))
+		request.clients.push_back(client);
+	add_export(call, request);
+	return Exit::Done;
+}
+
+Exit export_remove(Call &call)
+{
+	std::vector<Export> exports = read_exports(call.host);
+	std::vector<std::string> names;
+	for (const Export &e : exports)
+		names.push_back(e.name);
+	if (call.has("all") == !call.arguments.empty())
+		throw Failure(Exit::Usage, "server export remove: name exports, or give --all");
+	const std::vector<std::string> &chosen = call.has("all") ? names : call.arguments;
+	return call.each(chosen.size(), [&](std::size_t i) {
+		const std::string &name = chosen[i];
+		if (!std::count(names.begin(), names.end(), name))
+			throw Failure(Exit::NotFound, fmt::format("there is no export '{}'{}", name,
+								  did_you_mean(name, names)));
+		remove_export(call, name);
+	});
+}
+
+} // namespace
+
+std::vector<Command> server_commands()
+{
+	return {
+	    {"server list",
+	     "list the block devices that clients have open",
+	     "A line for each device and session.",
+	     {},
+	     {},
+	     {{"rnbdadm server list", ""}},
+	     &kOpenedKind,
+	     server_list},
+	    {"server show",
+	     "show who uses a device, or what a session uses and over which paths",
+	     "",
+	     {{"OBJECT", "a block device, a client's name of one, or a session",
+	       "served|server-session"}},
+	     {},
+	     {{"rnbdadm server show nvme0n1", ""}},
+	     nullptr,
+	     server_show},
+	    {"server close",
+	     "close a device for a client",
+	     "I/O of the client to it fails until the client maps it again (rnbdadm remap).",
+	     {{"DEVICE", "a block device, or a client's name of it", "served"},
+	      {"SESSION", "the session to close it for", "server-session", false}},
+	     {{"all", 0, "", "for every session that has it open"}},
+	     {{"rnbdadm server close nvme0n1 client7", ""}},
+	     nullptr,
+	     server_close},
+	    {"server disconnect",
+	     "disconnect paths of clients",
+	     "Returns at once. The client may connect again, and does so by itself.",
+	     {{"PATH", "a path, or a session for all of its paths", "server-session", true, true}},
+	     {},
+	     {{"rnbdadm server disconnect client7", ""}},
+	     nullptr,
+	     server_disconnect},
+	    {"server export list",
+	     "list the exports",
+	     "Block devices that this machine offers by name.",
+	     {},
+	     {},
+	     {{"rnbdadm server export list", ""}},
+	     &kExportKind,
+	     export_list},
+	    {"server export add",
+	     "offer a block device to clients by a name",
+	     "Clients map it by NAME and do not learn where it lies. The export lasts until it is "
+	     "removed "
+	     "or the module is unloaded; for ever is what rnbd.conf(5) says.",
+	     {{"NAME", "name for the clients"}, {"DEVICE", "block device of this machine", "file"}},
+	     {{"access", 'a', "MODE", "the most that clients may do: ro or rw", "ro|rw"},
+	      {"client", 0, "SESSION", "session that may use it; without, all may", "", true}},
+	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7", ""}},
+	     nullptr,
+	     export_add},
+	    {"server export remove",
+	     "end an export",
+	     "",
+	     {{"NAME", "name of the export", "export", false, true}},
+	     {{"all", 0, "", "every export"}},
+	     {{"rnbdadm server export remove vm1", ""}},
+	     nullptr,
+	     export_remove},
+	};
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// The table of commands. The parser, the help, the man pages and the completions are made from it,
+// so that none of them can say what another does not.
+#pragma once
+
+#include "failure.hh"
+#include "host.hh"
+#include "output.hh"
+
+#include <iosfwd>
+#include <map>
+
+namespace rnbdadm {
+
+// What completes a word: a kind of live object (device, session, path, export, mapping ...),
+// "file", words separated by '|', or nothing.
+struct Option {
+	const char *name;
+	char letter;	   // 0 for none
+	const char *value; // name of the value, "" for a flag
+	const char *help;
+	const char *complete = "";
+	bool many = false;
+};
+
+struct Argument {
+	const char *name;
+	const char *help;
+	const char *complete = "";
+	bool required = true;
+	bool many = false;
+};
+
+struct Example {
+	const char *line;
+	const char *text;
+};
+
+class Call;
+
+struct Command {
+	const char *name; // one or two words
+	const char *summary;
+	const char *text; // paragraphs, separated by an empty line
+	std::vector<Argument> arguments;
+	std::vector<Option> options;
+	std::vector<Example> examples;
+	const Kind *kind; // what it lists, or null
+	Exit (*run)(Call &);
+	bool hidden = false;
+};
+
+struct Alias {
+	const char *name;
+	const char *stands_for;
+};
+
+const std::vector<Command> &commands();
+const std::vector<Alias> &aliases();
+const std::vector<Option> &global_options();
+// Words for a group such as "path".
+const char *group_summary(const std::string &group);
+
+// Where output goes, and what kind of place that is.
+struct Terminal {
+	std::ostream &out;
+	std::ostream &err;
+	bool out_is_terminal = false;
+	bool err_is_terminal = false;
+};
+
+// One parsed command line at work.
+class Call {
+public:
+	Call(Host &h, Terminal &t, const Command &c) : host(h), terminal(t), command(c), out(t.out)
+	{
+	}
+
+	Host &host;
+	Terminal &terminal;
+	const Command &command;
+	std::ostream &out;
+	std::map<std::string, std::vector<std::string>> options;
+	std::vector<std::string> arguments;
+	Style style;
+	double timeout = 90;
+	bool dry_run = false;
+	bool verbose = false;
+
+	bool has(const std::string &option) const { return options.count(option) > 0; }
+	std::string value(const std::string &option, const std::string &fallback = "") const;
+	std::vector<std::string> values(const std::string &option) const;
+	// A whole number of an option within limits; Failure (Usage).
+	std::int64_t number(const std::string &option, std::int64_t fallback, std::int64_t min,
+			    std::int64_t max) const;
+
+	// Writes to sysfs, or says that it would (--dry-run); 0 or an errno.
+	int try_write(const std::string &path, const std::string &text);
+	// The same; Failure "<what>: <reason in words>".
+	void write(const std::string &path, const std::string &text, Action action,
+		   const std::string &what);
+	// Waits until `done`, at most --timeout.
+	bool wait_for(const std::function<bool()> &done);
+	void say(const std::string &text) const; // with --verbose, on stderr
+	void report(const Failure &failure) const;
+
+	// Does `work` for each; a failure is reported and the next one follows. The exit code of
+	// the failure if there was one object, Partial if some of several failed.
+	Exit each(std::size_t count, const std::function<void(std::size_t)> &work) const;
+};
+
+// Parses and runs a command line without the program's name; everything that goes wrong ends up as
+// text on `terminal.err` and as an exit code. `host` is replaced by --root.
+int run(const std::vector<std::string> &words, Host &host, Terminal &terminal);
+
+// Help texts.
+void print_overview(std::ostream &out);
+void print_group(std::ostream &out, const std::string &group);
+void print_help(std::ostream &out, const Command &command);
+std::string usage_of(const Command &command);
+
+const char *version();
+
+} // namespace rnbdadm

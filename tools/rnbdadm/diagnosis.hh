@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0
+// What is wrong, why, and what to do: of one device, and of the machine.
+#pragma once
+
+#include "fields.hh"
+
+namespace rnbdadm {
+
+struct Finding {
+	std::string check;
+	std::string verdict; // ok, note, problem
+	std::string text;
+	std::string advice;
+};
+
+Json to_json(const Finding &finding);
+bool has_problem(const std::vector<Finding> &findings);
+
+std::vector<Finding> explain_device(const Host &host, const Device &device);
+std::vector<Finding> examine_host(const Host &host);
+
+} // namespace rnbdadm

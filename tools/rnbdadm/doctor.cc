@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+// What this machine lacks to be a client or a server.
+#include "config.hh"
+#include "diagnosis.hh"
+#include "failure.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+bool module_loaded(const Host &host, const std::string &name)
+{
+	return host.exists("/sys/module/" + name);
+}
+
+void examine_modules(const Host &host, std::vector<Finding> &findings)
+{
+	bool client = client_loaded(host), server = server_loaded(host);
+	if (!client && !server) {
+		findings.push_back({"modules", "problem",
+				    "neither rnbd_client nor rnbd_server is loaded",
+				    "modprobe rnbd_client, on a server: modprobe rnbd_server"});
+		return;
+	}
+	std::string text;
+	for (const char *name :
+	     {"rtrs_core", "rtrs_client", "rtrs_server", "rnbd_client", "rnbd_server"}) {
+		if (!module_loaded(host, name))
+			continue;
+		std::string version = trim(host.text(fmt::format("/sys/module/{}/version", name)));
+		text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name,
+				    version.empty() ? "" : " " + version);
+	}
+	if (text.empty())
+		text = client && server ? "client and server" : client ? "client" : "server";
+	findings.push_back({"modules", "ok", text, ""});
+	// A parameter that the in-tree module does not have.
+	if (client && module_loaded(host, "rnbd_client") &&
+	    !host.exists("/sys/module/rnbd_client/parameters/trust_write_zeroes"))
+		findings.push_back(
+		    {"modules", "note",
+		     "rnbd_client is the kernel's own module: it has no time limit for "
+		     "requests, and fewer settings",
+		     "modinfo -n rnbd_client"});
+}
+
+void examine_hcas(const Host &host, std::vector<Finding> &findings)
+{
+	std::vector<HcaPort> ports = read_hcas(host);
+	if (ports.empty()) {
+		findings.push_back(
+		    {"rdma", "problem", "there is no RDMA device",
+		     "load its driver; for a trial on Ethernet: rdma link add rxe0 type rxe "
+		     "netdev eth0"});
+		return;
+	}
+	std::size_t active = 0;
+	bool ethernet = false;
+	for (const HcaPort &port : ports) {
+		std::string name = fmt::format("rdma {}:{}", port.hca, port.port);
+		if (port.state != "active") {
+			findings.push_back({name, "note", "the port is " + port.state,
+					    port.netdev.empty() ? "look at cable and switch"
+								: "ip link show " + port.netdev});
+			continue;
+		}
+		active++;
+		ethernet |= port.link_layer == "Ethernet";
+		if (port.addresses.empty() && port.link_layer == "Ethernet")
+			findings.push_back(
+			    {name, "problem",
+			     fmt::format("active, but its interface {} has no address",
+					 port.netdev),
+			     "ip addr add <address>/<length> dev " + port.netdev});
+		else
+			findings.push_back(
+			    {name, "ok",
+			     fmt::format("active, {}, {}", port.link_layer,
+					 port.addresses.empty()
+					     ? "paths by gid:" +
+						   (port.gids.empty() ? "" : port.gids[0])
+					     : join(port.addresses, " ")),
+			     ""});
+	}
+	if (!active)
+		findings.push_back(
+		    {"rdma", "problem", "no port of an RDMA device is active", "rnbdadm hca list"});
+	bool filter = module_loaded(host, "nf_tables") || module_loaded(host, "ip_tables");
+	if (ethernet && filter)
+		findings.push_back(
+		    {"firewall", "note",
+		     "this machine filters packets; RoCE is UDP to port 4791, both ways, "
+		     "whatever port the server listens on",
+		     "nft list ruleset | grep 4791"});
+}
+
+void examine_server(const Host &host, std::vector<Finding> &findings)
+{
+	if (!server_loaded(host))
+		return;
+	auto parameter = [&](const char *module, const char *name) {
+		return trim(host.text(fmt::format("/sys/module/{}/parameters/{}", module, name)));
+	};
+	std::string port = parameter("rnbd_server", "port_nr");
+	if (!port.empty())
+		findings.push_back({"server", "ok",
+				    fmt::format("listens on port {} of every RDMA device", port),
+				    ""});
+	std::string search = parameter("rnbd_server", "dev_search_path");
+	bool exports = host.exists(kExports) && !host.list(kExports).empty();
+	if (search == "/" && !exports)
+		findings.push_back(
+		    {"exports", "note",
+		     "every machine that reaches this one can use all of its block devices",
+		     "narrow it: exports by name, or options rnbd_server "
+		     "dev_search_path=... in /etc/modprobe.d/rnbd.conf"});
+	Number chunk = parse_number(parameter("rtrs_server", "max_chunk_size"));
+	Number depth = parse_number(parameter("rtrs_server", "sess_queue_depth"));
+	if (!chunk || !depth)
+		return;
+	Number total;
+	for (const std::string &line : split(host.text("/proc/meminfo"), "\n"))
+		if (line.starts_with("MemTotal:"))
+			total = parse_number(split(line)[1]);
+	double each = static_cast<double>(*chunk) * static_cast<double>(*depth);
+	std::size_t sessions = read_sessions(host, true).size();
+	double used = each * static_cast<double>(sessions);
+	std::string text =
+	    fmt::format("{} pinned for each session, {} sessions now", human_bytes(each), sessions);
+	if (total && used + each > static_cast<double>(*total) * 1024 / 2)
+		findings.push_back(
+		    {"memory", "problem",
+		     text + ": another one takes more than half of this machine's memory",
+		     "lower max_chunk_size or sess_queue_depth of rtrs_server"});
+	else
+		findings.push_back({"memory", "ok", text, ""});
+}
+
+void examine_limits(const Host &host, std::vector<Finding> &findings)
+{
+	// The modules pin memory themselves, but RDMA drivers and tools beside them use the limit.
+	for (const std::string &line : split(host.text("/proc/self/limits"), "\n")) {
+		if (!line.starts_with("Max locked memory"))
+			continue;
+		std::vector<std::string> words = split(line.substr(17));
+		Number soft = words.empty() ? Number() : parse_number(words[0]);
+		if (soft && *soft < (64u << 10))
+			findings.push_back(
+			    {"memory lock", "note",
+			     fmt::format("only {} of memory may be locked; RDMA programs "
+					 "need more, the modules do not",
+					 human_bytes(static_cast<double>(*soft))),
+			     "LimitMEMLOCK= of the service, or ulimit -l"});
+	}
+}
+
+void examine_objects(const Host &host, std::vector<Finding> &findings)
+{
+	for (const Session &session : read_sessions(host, false))
+		if (session.state() != "connected")
+			findings.push_back({"session " + session.name,
+					    session.connected() ? "note" : "problem",
+					    fmt::format("{} of {} paths connected",
+							session.connected(), session.paths.size()),
+					    "rnbdadm recover " + session.name});
+	for (const Device &device : read_devices(host))
+		if (device.state != "open")
+			findings.push_back({"device " + device.name, "problem", device.state,
+					    "rnbdadm explain " + device.name});
+}
+
+void examine_config(const Host &host, std::vector<Finding> &findings)
+{
+	try {
+		Config config = read_config(host);
+		findings.push_back(
+		    {"configuration", "ok",
+		     fmt::format("{} devices, {} sessions, {} exports", config.devices.size(),
+				 config.sessions.size(), config.exports.size()),
+		     ""});
+	} catch (const Failure &failure) {
+		findings.push_back({"configuration", "problem", failure.what(), failure.hint()});
+	}
+}
+
+} // namespace
+
+std::vector<Finding> examine_host(const Host &host)
+{
+	std::vector<Finding> findings;
+	examine_modules(host, findings);
+	examine_hcas(host, findings);
+	examine_server(host, findings);
+	examine_limits(host, findings);
+	examine_objects(host, findings);
+	examine_config(host, findings);
+	return findings;
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+// Why does a device not work.
+#include "diagnosis.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+Json to_json(const Finding &finding)
+{
+	Json j;
+	j["check"] = finding.check;
+	j["verdict"] = finding.verdict;
+	j["text"] = finding.text;
+	j["advice"] = finding.advice.empty() ? Json() : Json(finding.advice);
+	return j;
+}
+
+bool has_problem(const std::vector<Finding> &findings)
+{
+	return std::any_of(findings.begin(), findings.end(),
+			   [](const Finding &f) { return f.verdict == "problem"; });
+}
+
+namespace {
+
+Finding judge_device(const Device &device, const Session *session)
+{
+	std::string name = "device " + device.name;
+	std::string what =
+	    fmt::format("{} of session {}, {}, {}", device.device_path, device.session,
+			human_bytes(static_cast<double>(device.size)), device.access);
+	if (device.state == "open")
+		return {name, "ok", what + ": open", ""};
+	if (device.state != "closed")
+		return {name, "note", fmt::format("{}: {}, this should pass", what, device.state),
+			""};
+	if (session && session->connected() > 0)
+		return {
+		    name, "problem",
+		    what + ": closed, although its session is connected: the server has closed the "
+			   "device, or could not open it again",
+		    "rnbdadm remap " + device.name};
+	return {name, "problem", what + ": closed, since no path of its session is connected", ""};
+}
+
+Finding judge_session(const Session &session)
+{
+	std::string name = "session " + session.name;
+	std::string paths =
+	    fmt::format("{} of {} paths connected", session.connected(), session.paths.size());
+	if (session.paths.empty())
+		return {name, "problem", "has no path",
+			fmt::format("rnbdadm path add {} <address of the server>", session.name)};
+	std::string state = session.state();
+	if (state == "connected")
+		return {name, "ok", paths, ""};
+	return {name, state == "degraded" ? "note" : "problem", paths,
+		"rnbdadm recover " + session.name};
+}
+
+std::string attempts(const Session &session, const Path &path)
+{
+	if (!path.reconnects_failed)
+		return "";
+	std::int64_t failed = *path.reconnects_failed;
+	if (!session.reconnect_attempts || *session.reconnect_attempts < 0)
+		return fmt::format("; {} attempts to reconnect failed so far, it goes on trying",
+				   failed);
+	if (failed >= *session.reconnect_attempts)
+		return fmt::format(
+		    "; {} attempts failed, {} are allowed in a row: it may have given up", failed,
+		    *session.reconnect_attempts);
+	return fmt::format("; {} attempts failed so far, {} are allowed in a row", failed,
+			   *session.reconnect_attempts);
+}
+
+// The port that the path left from last.
+const HcaPort *port_of(const std::vector<HcaPort> &ports, const Path &path)
+{
+	for (const HcaPort &port : ports)
+		if (port.hca == path.hca && port.port == path.port)
+			return &port;
+	return nullptr;
+}
+
+void judge_path(const Host &host, const Session &session, const Path &path,
+		const std::vector<HcaPort> &ports, std::vector<Finding> &findings)
+{
+	std::string name = "path " + path.name;
+	if (path.connected()) {
+		std::string text = "connected";
+		if (path.latency && *path.latency)
+			text += fmt::format(", heartbeat answered in {}",
+					    human_time(static_cast<double>(*path.latency)));
+		if (path.counts.in_flight)
+			text += fmt::format(", {} requests in flight", *path.counts.in_flight);
+		findings.push_back({name, "ok", text, ""});
+		return;
+	}
+	Finding lost{name, "problem", "disconnected" + attempts(session, path),
+		     fmt::format("rnbdadm path reconnect {}", path.name)};
+	// What the module remembers of the last try, where it does.
+	for (const char *file : {"/last_error", "/connect_error"}) {
+		std::string error = trim(host.text(path.folder + file));
+		if (!error.empty() && error != "0" && error != "none")
+			lost.text += "; last error: " + error;
+	}
+	findings.push_back(lost);
+	const HcaPort *port = port_of(ports, path);
+	if (!port)
+		findings.push_back(
+		    {name, "problem",
+		     fmt::format("its RDMA device {} port {} is gone", path.hca, path.port),
+		     "rnbdadm hca list"});
+	else if (port->state != "active")
+		findings.push_back(
+		    {name, "problem",
+		     fmt::format("its port {}:{} is {}: cable, switch, or interface {} "
+				 "that is down",
+				 path.hca, path.port, port->state, port->netdev),
+		     port->netdev.empty() ? "" : "ip link show " + port->netdev});
+	else if (path.source.starts_with("ip:") && !port->addresses.empty() &&
+		 !std::count(port->addresses.begin(), port->addresses.end(), path.source))
+		findings.push_back(
+		    {name, "problem",
+		     fmt::format("this machine has no address {} any more", path.source.substr(3)),
+		     "ip addr"});
+	else
+		findings.push_back(
+		    {name, "note",
+		     fmt::format(
+			 "port {}:{} is active here: the cause is on the way or at the server",
+			 path.hca, path.port),
+		     fmt::format("ping {}; on the server: rnbdadm doctor",
+				 path.destination.substr(path.destination.find(':') + 1))});
+}
+
+} // namespace
+
+std::vector<Finding> explain_device(const Host &host, const Device &device)
+{
+	std::vector<Finding> findings;
+	std::vector<Session> sessions = read_sessions(host, false);
+	const Session *session = nullptr;
+	for (const Session &s : sessions)
+		if (s.name == device.session)
+			session = &s;
+	findings.push_back(judge_device(device, session));
+	if (!session) {
+		findings.push_back({"session " + device.session, "problem",
+				    "the transport has no such session",
+				    "dmesg | grep -E 'rtrs|rnbd'"});
+	} else {
+		findings.push_back(judge_session(*session));
+		std::vector<HcaPort> ports = read_hcas(host);
+		for (const Path &path : session->paths)
+			judge_path(host, *session, path, ports, findings);
+	}
+	std::string waiting = fmt::format("{} in flight", device.in_flight);
+	if (device.waiting)
+		waiting += fmt::format(", {} wait for a path", *device.waiting);
+	bool old = false;
+	if (device.oldest_request_ms && *device.oldest_request_ms) {
+		double ms = static_cast<double>(*device.oldest_request_ms);
+		waiting += fmt::format(", the oldest for {}", human_time(ms * 1e6));
+		old = ms > 10000;
+	}
+	std::string limits;
+	if (session && session->request_timeout)
+		limits = *session->request_timeout
+			     ? fmt::format("; a request is given up after {} s without an answer",
+					   *session->request_timeout)
+			     : "; a request may wait without limit for an answer";
+	if (device.no_path_timeout)
+		limits += *device.no_path_timeout < 0 ? ", and waits for ever for a path"
+			  : *device.no_path_timeout == 0
+			      ? ", and fails at once without a path"
+			      : fmt::format(", and waits {} s for a path", *device.no_path_timeout);
+	findings.push_back({"requests", old ? "problem" : "ok", waiting + limits,
+			    old ? "rnbdadm stats " + device.name + " --watch" : ""});
+	std::string users;
+	for (const std::string &mount : device.mounts)
+		users += (users.empty() ? "" : ", ") +
+			 (mount == "swap" ? "swap" : "mounted on " + mount);
+	for (const std::string &holder : device.holders)
+		users += (users.empty() ? "" : ", ") + ("used by " + holder);
+	findings.push_back({"use", "ok", users.empty() ? "nobody that is known here" : users, ""});
+	return findings;
+}
+
+} // namespace rnbdadm

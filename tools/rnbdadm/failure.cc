@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0
+// Numbers of the kernel put into words (Documentation/ABI/testing, protocol F).
+#include "failure.hh"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+const ExitText kExitTexts[13] = {
+    {Exit::Done, "done", "what was asked is done, or was so already"},
+    {Exit::Failed, "failed", "the kernel or the server refused; the message says why"},
+    {Exit::Usage, "usage", "the command line is wrong; nothing was tried"},
+    {Exit::NotFound, "not-found", "no object has that name"},
+    {Exit::Ambiguous, "ambiguous", "the name fits several objects; they are listed"},
+    {Exit::Exists, "exists", "the object is there already"},
+    {Exit::Busy, "busy", "the object is in use"},
+    {Exit::TimedOut, "timed-out", "not decided within --timeout; it may still happen"},
+    {Exit::Denied, "denied", "not permitted: the command needs root"},
+    {Exit::Missing, "missing", "a kernel module is not loaded, or lacks what is needed"},
+    {Exit::Partial, "partial", "some of several objects failed; each is reported"},
+    {Exit::Config, "config", "the configuration is faulty; nothing was done"},
+    {Exit::Differs, "differs", "diff found a difference, or doctor a problem"},
+};
+
+namespace {
+
+struct Words {
+	int error;
+	Action action;
+	const char *text;
+};
+
+// What a number means for one action; below, what it means for all.
+const Words kSpecial[] = {
+    {ENOENT, Action::Map,
+     "the server has no such block device below its search path, or exports no such name"},
+    {EPERM, Action::Map,
+     "the server refuses: another session has the device open for writing, or this client is not "
+     "allowed to use it"},
+    {EACCES, Action::Map, "the server refuses access: the export is not for this session or mode"},
+    {EROFS, Action::Map, "the device is read-only on the server: map it with --access ro"},
+    {EEXIST, Action::Map, "the device is mapped in this session already"},
+    {ENXIO, Action::Map, "the session does not exist and no --path was given to make it"},
+    {ENOTBLK, Action::Map, "the name on the server is no block device"},
+    {EBUSY, Action::Map, "the device is in use on the server"},
+    {EINVAL, Action::Map,
+     "the kernel refuses the options, or the server the name (see dmesg on both)"},
+    {EBUSY, Action::Unmap, "somebody has the device open"},
+    {EALREADY, Action::Unmap, "the device is being removed already"},
+    {EALREADY, Action::Remap, "the device is mapped and open"},
+    {EBUSY, Action::Remap, "the device is being mapped at this moment"},
+    {ENODEV, Action::Remap, "the device is being removed"},
+    {ENOENT, Action::Remap, "the server has no such device any more"},
+    {EPERM, Action::Remap, "another session has the device open for writing"},
+    {ENOENT, Action::Resize, "the device is not open at present: remap it first"},
+    {EINVAL, Action::Resize, "the device cannot have that size"},
+    {EEXIST, Action::AddPath, "the session has that path already"},
+    {ENOSPC, Action::AddPath, "a session has 128 paths at most"},
+    {EINVAL, Action::AddPath, "the address is malformed, or of a family that cannot be combined"},
+    {ENOTCONN, Action::ConnectPath, "the server did not accept a connection on this path"},
+    {EBUSY, Action::ConnectPath, "the path is being closed"},
+    {EEXIST, Action::Export, "an export of that name is there already"},
+    {EBUSY, Action::Export, "a session has the exported device open"},
+};
+
+const Words kCommon[] = {
+    {ECONNREFUSED, {}, "nobody listens there: is rnbd_server loaded, with this port?"},
+    {ECONNRESET,
+     {},
+     "the server rejected the connection: not an RTRS server, a session of that name from "
+     "elsewhere, or its limits are reached"},
+    {ECONNABORTED, {}, "the connection broke while it was set up"},
+    {ENOTCONN, {}, "no path of the session is connected"},
+    {EHOSTUNREACH, {}, "there is no route to the server, or no RDMA device leads there"},
+    {ENETUNREACH, {}, "there is no route to the server's network"},
+    {EADDRNOTAVAIL, {}, "this machine does not have the source address on an RDMA device"},
+    {ENODEV, {}, "no RDMA device serves this address (see: rnbdadm hca list)"},
+    {ETIMEDOUT, {}, "no answer within the time allowed"},
+    {ECOMM, {}, "the server did not answer"},
+    {EPROTO, {}, "the other side does not speak this protocol, or broke it"},
+    {ENOMEM, {}, "not enough memory, or the RDMA device has too few resources"},
+    {EACCES, {}, "permission denied: run as root"},
+    {EPERM, {}, "not permitted"},
+    {ENOENT, {}, "there is no such file: the object is gone, or the module is too old for this"},
+    {EINVAL, {}, "the kernel refuses the value"},
+    {ERANGE, {}, "the value is out of range"},
+    {EAFNOSUPPORT, {}, "the address family is not supported here"},
+    {EPROTONOSUPPORT, {}, "an address begins with ip: or gid:"},
+    {EROFS, {}, "read-only"},
+};
+
+} // namespace
+
+std::string words_of(int error, Action action)
+{
+	const char *name = strerrorname_np(error);
+	std::string tail = name ? fmt::format(" ({})", name) : fmt::format(" (error {})", error);
+	for (const Words &w : kSpecial)
+		if (w.error == error && w.action == action)
+			return w.text + tail;
+	for (const Words &w : kCommon)
+		if (w.error == error)
+			return w.text + tail;
+	return std::strerror(error) + tail;
+}
+
+Exit exit_of(int error)
+{
+	switch (error) {
+	case 0:
+		return Exit::Done;
+	case EEXIST:
+		return Exit::Exists;
+	case EBUSY:
+		return Exit::Busy;
+	case ETIMEDOUT:
+		return Exit::TimedOut;
+	case EACCES:
+		return Exit::Denied;
+	default:
+		return Exit::Failed;
+	}
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0
+// The administration tool of RNBD.
+#include "command.hh"
+
+#include <csignal>
+#include <iostream>
+
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	// A reader that went away ends the output with an error, not the program by a signal.
+	signal(SIGPIPE, SIG_IGN);
+	rnbdadm::Host host;
+	rnbdadm::Terminal terminal{std::cout, std::cerr, isatty(STDOUT_FILENO) == 1,
+				   isatty(STDERR_FILENO) == 1};
+	return rnbdadm::run({argv + 1, argv + argc}, host, terminal);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0
+// Metrics in the OpenMetrics text format.
+#pragma once
+
+#include "host.hh"
+
+namespace rnbdadm {
+
+std::string metrics_text(const Host &host);
+
+} // namespace rnbdadm

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+// The client's objects: sessions, paths, disks; what both sides share.
+#include "model.hh"
+
+#include "failure.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+bool client_loaded(const Host &host)
+{
+	return host.exists(kMapDevice);
+}
+
+bool server_loaded(const Host &host)
+{
+	return host.exists(std::string(kRnbdServer) + "/ctl");
+}
+
+void need_client(const Host &host)
+{
+	if (!client_loaded(host))
+		throw Failure(Exit::Missing, "the module rnbd_client is not loaded",
+			      "load it with: modprobe rnbd_client");
+}
+
+void need_server(const Host &host)
+{
+	if (!server_loaded(host))
+		throw Failure(Exit::Missing, "the module rnbd_server is not loaded",
+			      "load it with: modprobe rnbd_server");
+}
+
+std::size_t Session::connected() const
+{
+	return static_cast<std::size_t>(
+	    std::count_if(paths.begin(), paths.end(), [](const Path &p) { return p.connected(); }));
+}
+
+std::string Session::state() const
+{
+	std::size_t n = connected();
+	return n == 0 ? "disconnected" : n < paths.size() ? "degraded" : "connected";
+}
+
+namespace {
+
+// In-tree's counter of reconnects starts at -1, so these are signed.
+void read_reconnects(const Host &host, Path &path)
+{
+	std::vector<std::string> words = split(host.text(path.folder + "/stats/reconnects"));
+	if (words.size() < 2)
+		return;
+	path.reconnects = parse_signed(words[0]);
+	path.reconnects_failed = parse_signed(words[1]);
+}
+
+// Client: six numbers; server: five, in-tree four.
+void read_counts(const Host &host, Path &path)
+{
+	std::vector<Number> n;
+	for (const std::string &word : split(host.text(path.folder + "/stats/rdma"))) {
+		// The in-tree count of requests in flight can fall below zero after a reset.
+		Integer value = parse_signed(word);
+		n.push_back(value && *value >= 0 ? Number(static_cast<std::uint64_t>(*value))
+						 : Number());
+	}
+	if (n.size() < 4)
+		return;
+	path.counts.reads = n[0].value_or(0);
+	path.counts.read_bytes = n[1].value_or(0);
+	path.counts.writes = n[2].value_or(0);
+	path.counts.written_bytes = n[3].value_or(0);
+	if (n.size() > 4)
+		path.counts.in_flight = n[4];
+	if (n.size() > 5)
+		path.counts.failed_over = n[5];
+}
+
+Path read_path(const Host &host, const Session &session, const std::string &name)
+{
+	Path path;
+	path.server = session.server;
+	path.session = session.name;
+	path.name = name;
+	path.folder = session.folder + "/paths/" + name;
+	path.source = trim(host.text(path.folder + "/src_addr"));
+	path.destination = trim(host.text(path.folder + "/dst_addr"));
+	path.hca = trim(host.text(path.folder + "/hca_name"));
+	path.port = host.number(path.folder + "/hca_port").value_or(0);
+	// A server has a folder for connected paths only, and no file that says so.
+	path.state = session.server ? "connected" : trim(host.text(path.folder + "/state"));
+	std::vector<std::string> latency = split(host.text(path.folder + "/cur_latency"));
+	if (!latency.empty())
+		path.latency = parse_number(latency[0]);
+	read_counts(host, path);
+	read_reconnects(host, path);
+	return path;
+}
+
+Text optional_text(const Host &host, const std::string &path)
+{
+	std::optional<std::string> content = host.read(path);
+	return content ? Text(trim(*content)) : Text();
+}
+
+Session read_session(const Host &host, bool server, const std::string &name)
+{
+	Session session;
+	session.server = server;
+	session.name = name;
+	session.folder = std::string(server ? kRtrsServer : kRtrsClient) + "/" + name;
+	for (const char *file : {"/mp_policy", "/mpath_policy"})
+		if (Text policy = optional_text(host, session.folder + file); policy && !server) {
+			// "min-inflight (MI: 1)"
+			session.policy = policy->substr(0, policy->find(' '));
+			break;
+		}
+	session.reconnect_attempts = host.integer(session.folder + "/max_reconnect_attempts");
+	session.request_timeout = host.number(session.folder + "/request_timeout");
+	session.heartbeat_interval = host.number(session.folder + "/heartbeat_interval_ms");
+	session.heartbeat_missed_max = host.number(session.folder + "/heartbeat_missed_max");
+	for (const std::string &path : host.list(session.folder + "/paths"))
+		if (host.exists(session.folder + "/paths/" + path + "/src_addr"))
+			session.paths.push_back(read_path(host, session, path));
+	return session;
+}
+
+// Names of the disk and its partitions, as in /proc/self/mountinfo: major:minor.
+std::vector<std::string> numbers_of(const Host &host, const std::string &disk)
+{
+	std::string folder = "/sys/block/" + disk;
+	std::vector<std::string> numbers = {trim(host.text(folder + "/dev"))};
+	for (const std::string &name : host.list(folder))
+		if (name.starts_with(disk))
+			numbers.push_back(trim(host.text(folder + "/" + name + "/dev")));
+	return numbers;
+}
+
+void read_users(const Host &host, Device &device)
+{
+	std::string folder = "/sys/block/" + device.name;
+	device.holders = host.list(folder + "/holders");
+	for (const std::string &name : host.list(folder))
+		if (name.starts_with(device.name))
+			for (const std::string &holder :
+			     host.list(folder + "/" + name + "/holders"))
+				device.holders.push_back(holder);
+	std::vector<std::string> numbers = numbers_of(host, device.name);
+	for (const std::string &line : split(host.text("/proc/self/mountinfo"), "\n")) {
+		std::vector<std::string> words = split(line);
+		if (words.size() > 4 && !words[2].empty() &&
+		    std::count(numbers.begin(), numbers.end(), words[2]))
+			device.mounts.push_back(words[4]);
+	}
+	for (const std::string &line : split(host.text("/proc/swaps"), "\n"))
+		if (line.starts_with(device.node()))
+			device.mounts.push_back("swap");
+}
+
+// Documentation/block/stat.rst: reads, merged, sectors, ms, writes, merged, sectors, ms, ...
+void read_disk_counts(const Host &host, Device &device)
+{
+	std::vector<std::string> words = split(host.text("/sys/block/" + device.name + "/stat"));
+	if (words.size() < 9)
+		return;
+	auto at = [&](std::size_t i) {
+		return parse_number(words[i]).value_or(0);
+	};
+	device.reads = at(0);
+	device.read_bytes = at(2) * 512;
+	device.writes = at(4);
+	device.written_bytes = at(6) * 512;
+	device.in_flight = at(8);
+}
+
+} // namespace
+
+Device read_device(const Host &host, const std::string &name)
+{
+	Device device;
+	std::string disk = "/sys/block/" + name;
+	device.name = name;
+	device.folder = disk + "/rnbd";
+	device.session = trim(host.text(device.folder + "/session"));
+	device.device_path = trim(host.text(device.folder + "/mapping_path"));
+	device.access = trim(host.text(device.folder + "/access_mode"));
+	device.state = trim(host.text(device.folder + "/state"));
+	device.size = host.number(disk + "/size").value_or(0) * 512;
+	device.poll_queues = host.integer(device.folder + "/nr_poll_queues");
+	device.no_path_timeout = host.integer(device.folder + "/no_path_timeout");
+	device.wwid = optional_text(host, device.folder + "/wwid");
+	device.waiting = host.number(device.folder + "/waiting_requests");
+	device.oldest_request_ms = host.number(device.folder + "/oldest_request_ms");
+	read_disk_counts(host, device);
+	read_users(host, device);
+	device.owner = owner_of(host, device);
+	return device;
+}
+
+std::vector<Device> read_devices(const Host &host)
+{
+	std::vector<Device> devices;
+	for (const std::string &name : host.list("/sys/block"))
+		if (name.starts_with("rnbd") && host.exists("/sys/block/" + name + "/rnbd/session"))
+			devices.push_back(read_device(host, name));
+	return devices;
+}
+
+std::vector<Session> read_sessions(const Host &host, bool server)
+{
+	std::vector<Session> sessions;
+	for (const std::string &name : host.list(server ? kRtrsServer : kRtrsClient))
+		if (name != "ctl")
+			sessions.push_back(read_session(host, server, name));
+	if (server) {
+		for (const Opened &opened : read_opened(host))
+			for (Session &session : sessions)
+				session.devices += session.name == opened.session;
+	} else {
+		for (const Device &device : read_devices(host))
+			for (Session &session : sessions)
+				session.devices += session.name == device.session;
+	}
+	return sessions;
+}
+
+namespace {
+std::string record_of(const std::string &device)
+{
+	return "/run/rnbd/devices/" + device;
+}
+} // namespace
+
+std::string owner_of(const Host &host, const Device &device)
+{
+	std::vector<std::string> lines = split(host.text(record_of(device.name)), "\n");
+	if (lines.size() < 3 || lines[0] != device.session || lines[1] != device.device_path)
+		return "";
+	return lines[2];
+}
+
+void record_owner(Host &host, const Device &device, const std::string &name)
+{
+	int error =
+	    host.replace_file(record_of(device.name), fmt::format("{}\n{}\n{}\n", device.session,
+								  device.device_path, name));
+	if (error)
+		throw Failure(exit_of(error),
+			      fmt::format("cannot record in /run/rnbd that {} was mapped here: {}",
+					  device.name, words_of(error, Action::Configure)));
+}
+
+void forget_owner(Host &host, const std::string &device)
+{
+	host.remove_file(record_of(device));
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+// What exists on this machine at one moment, read from sysfs (Documentation/ABI/testing). What a
+// kernel does not offer (in-tree modules have fewer files) is an empty optional.
+#pragma once
+
+#include "host.hh"
+
+namespace rnbdadm {
+
+inline const char *const kRnbdClient = "/sys/class/rnbd-client";
+inline const char *const kRnbdServer = "/sys/class/rnbd-server";
+inline const char *const kRtrsClient = "/sys/class/rtrs-client";
+inline const char *const kRtrsServer = "/sys/class/rtrs-server";
+inline const char *const kMapDevice = "/sys/class/rnbd-client/ctl/map_device";
+inline const char *const kExports = "/sys/kernel/config/rnbd/exports";
+
+using Number = std::optional<std::uint64_t>;
+using Integer = std::optional<std::int64_t>;
+using Text = std::optional<std::string>;
+
+// Counts of a path since it exists or was reset.
+struct PathCounts {
+	std::uint64_t reads = 0, read_bytes = 0, writes = 0, written_bytes = 0;
+	Number in_flight, failed_over;
+};
+
+struct Path {
+	bool server = false; // a path at the server's side
+	std::string session;
+	std::string name; // <source>@<destination>
+	std::string folder;
+	std::string source, destination;
+	std::string hca;
+	std::uint64_t port = 0;
+	std::string state; // connected or disconnected
+	Number latency;	   // ns
+	PathCounts counts;
+	Integer reconnects, reconnects_failed;
+
+	bool connected() const { return state == "connected"; }
+};
+
+struct Session {
+	bool server = false;
+	std::string name;
+	std::string folder;
+	Text policy; // the long name: min-inflight ...
+	Integer reconnect_attempts;
+	Number request_timeout;	   // s
+	Number heartbeat_interval; // ms
+	Number heartbeat_missed_max;
+	std::vector<Path> paths;
+	std::size_t devices = 0;
+
+	std::size_t connected() const;
+	// "connected", "degraded" (some paths are not) or "disconnected".
+	std::string state() const;
+};
+
+// A disk that is mapped here.
+struct Device {
+	std::string name;   // rnbd0
+	std::string folder; // /sys/block/rnbd0/rnbd
+	std::string session;
+	std::string device_path;
+	std::string access;
+	std::string state;	// init, open, closed, unmapped
+	std::uint64_t size = 0; // bytes
+	Integer poll_queues;
+	Integer no_path_timeout; // s
+	Text wwid;
+	Number waiting;		  // requests that wait for a path
+	Number oldest_request_ms; // age of the oldest request
+	std::uint64_t reads = 0, read_bytes = 0, writes = 0, written_bytes = 0;
+	std::uint64_t in_flight = 0;
+	std::vector<std::string> mounts;  // where it or a partition of it is mounted, or "swap"
+	std::vector<std::string> holders; // devices on top of it, such as dm-0
+	std::string owner; // name in the configuration, "-" if mapped by hand with this program
+
+	std::string node() const { return "/dev/" + name; }
+};
+
+// A block device of this machine that a client has open.
+struct Opened {
+	std::string device;
+	std::string folder; // of this session below the device
+	std::string session;
+	std::string access;
+	Text read_only;
+	std::string client_path;
+};
+
+// A name under which this machine offers a block device (configfs).
+struct Export {
+	std::string name;
+	std::string folder;
+	std::string device_path;
+	std::string access;
+	Text clients;
+	Text enabled;
+};
+
+struct HcaPort {
+	std::string hca;
+	std::uint64_t port = 0;
+	std::string state;	// active, down, init ...
+	std::string link_layer; // InfiniBand, Ethernet
+	std::string rate;
+	std::string netdev;
+	std::vector<std::string> gids;
+	std::vector<std::string> addresses; // of the network interface, usable in a path
+	std::string firmware;
+};
+
+bool client_loaded(const Host &host);
+bool server_loaded(const Host &host);
+// Failure (Missing) that names the module and what to do.
+void need_client(const Host &host);
+void need_server(const Host &host);
+
+std::vector<Device> read_devices(const Host &host);
+Device read_device(const Host &host, const std::string &name);
+std::vector<Session> read_sessions(const Host &host, bool server);
+std::vector<Opened> read_opened(const Host &host);
+std::vector<Export> read_exports(const Host &host);
+std::vector<HcaPort> read_hcas(const Host &host);
+
+// Which mappings this program made: /run/rnbd/devices/<rnbdN> holds the mapping's identity and its
+// name in the configuration. A record counts only while the disk is the mapping that it names.
+std::string owner_of(const Host &host, const Device &device);
+void record_owner(Host &host, const Device &device, const std::string &name);
+void forget_owner(Host &host, const std::string &device);
+
+} // namespace rnbdadm

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects by whatever name an administrator has at hand.
+#include "names.hh"
+
+#include "failure.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rtrs/pure/address.hh>
+#include <rtrs/wire/session_name.hh>
+
+namespace rnbdadm {
+
+namespace {
+
+// How an object can be called; the label is its own name, and wins over the others.
+struct Names {
+	std::string label;
+	std::vector<std::string> others;
+};
+
+std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::string &word)
+{
+	std::vector<std::size_t> own, other;
+	for (std::size_t i = 0; i < all.size(); i++) {
+		if (all[i].label == word)
+			own.push_back(i);
+		if (std::count(all[i].others.begin(), all[i].others.end(), word))
+			other.push_back(i);
+	}
+	return own.empty() ? other : own;
+}
+
+[[noreturn]] void not_found(const char *kind, const std::vector<Names> &all,
+			    const std::string &word)
+{
+	std::vector<std::string> candidates;
+	for (const Names &names : all) {
+		candidates.push_back(names.label);
+		candidates.insert(candidates.end(), names.others.begin(), names.others.end());
+	}
+	std::string hint;
+	if (all.empty())
+		hint = fmt::format("there is no {} at all", kind);
+	throw Failure(
+	    Exit::NotFound,
+	    fmt::format("there is no {} '{}'{}", kind, word, did_you_mean(word, candidates)), hint);
+}
+
+std::size_t one(const char *kind, const std::vector<Names> &all, const std::string &word)
+{
+	std::vector<std::size_t> found = fitting(all, word);
+	if (found.empty())
+		not_found(kind, all, word);
+	if (found.size() > 1) {
+		std::string list;
+		for (std::size_t i : found)
+			list += (list.empty() ? "" : "\n") + all[i].label;
+		throw Failure(Exit::Ambiguous,
+			      fmt::format("'{}' can be each of these, say which {}:", word, kind),
+			      list);
+	}
+	return found[0];
+}
+
+std::string bare(const std::string &address)
+{
+	std::size_t colon = address.find(':');
+	std::string prefix = address.substr(0, colon + 1);
+	return prefix == "ip:" || prefix == "gid:" ? address.substr(colon + 1) : address;
+}
+
+std::vector<Names> names_of(const std::vector<Device> &devices)
+{
+	std::vector<Names> all;
+	for (const Device &d : devices) {
+		Names names{d.name,
+			    {d.node(), d.device_path, d.session + ":" + d.device_path,
+			     d.device_path + "@" + d.session,
+			     flat(d.device_path) + "@" + d.session}};
+		if (!d.owner.empty() && d.owner != "-")
+			names.others.push_back(d.owner);
+		if (d.wwid && !d.wwid->empty())
+			names.others.push_back(*d.wwid);
+		all.push_back(names);
+	}
+	return all;
+}
+
+std::vector<Path> paths_of(const std::vector<Session> &sessions)
+{
+	std::vector<Path> all;
+	for (const Session &session : sessions)
+		all.insert(all.end(), session.paths.begin(), session.paths.end());
+	return all;
+}
+
+std::vector<Names> names_of(const std::vector<Path> &paths)
+{
+	std::vector<Names> all;
+	for (const Path &p : paths) {
+		std::string port = std::to_string(p.port);
+		all.push_back(
+		    {p.session + ":" + p.name,
+		     {p.name, p.source + "," + p.destination,
+		      bare(p.source) + "@" + bare(p.destination),
+		      bare(p.source) + "," + bare(p.destination), p.session + ":" + port,
+		      p.session + ":" + p.source, p.session + ":" + p.destination,
+		      p.session + ":" + bare(p.source), p.session + ":" + bare(p.destination),
+		      p.session + ":" + p.hca, p.hca + ":" + port, p.hca, p.source, p.destination,
+		      bare(p.source), bare(p.destination)}});
+	}
+	return all;
+}
+
+} // namespace
+
+Device one_device(const std::vector<Device> &devices, const std::string &word)
+{
+	return devices[one("device", names_of(devices), word)];
+}
+
+Session one_session(const std::vector<Session> &sessions, const std::string &word)
+{
+	std::vector<Names> all;
+	for (const Session &session : sessions) {
+		Names names{session.name, {}};
+		for (const Path &p : session.paths)
+			for (const std::string &other :
+			     {p.name, p.source, p.destination, bare(p.source), bare(p.destination)})
+				if (!std::count(names.others.begin(), names.others.end(), other))
+					names.others.push_back(other);
+		all.push_back(names);
+	}
+	return sessions[one("session", all, word)];
+}
+
+Path one_path(const std::vector<Session> &sessions, const std::string &word)
+{
+	std::vector<Path> paths = paths_of(sessions);
+	return paths[one("path", names_of(paths), word)];
+}
+
+std::vector<Path> some_paths(const std::vector<Session> &sessions, const std::string &word)
+{
+	for (const Session &session : sessions)
+		if (session.name == word && !session.paths.empty())
+			return session.paths;
+	std::vector<Path> paths = paths_of(sessions), chosen;
+	std::vector<Names> all = names_of(paths);
+	for (std::size_t i : fitting(all, word))
+		chosen.push_back(paths[i]);
+	if (chosen.empty())
+		not_found("path", all, word);
+	return chosen;
+}
+
+std::string canonical_address(const std::string &word)
+{
+	std::string text = word;
+	if (!word.starts_with("ip:") && !word.starts_with("gid:"))
+		text = "ip:" + word;
+	if (!rtrs::parse_address(view(text)).ok())
+		throw Failure(
+		    Exit::Usage, fmt::format("'{}' is no address", word),
+		    "an address is ip:<IPv4>, ip:<IPv6> or gid:<GID>; ip: can be left out");
+	return text;
+}
+
+std::string canonical_path(const std::string &word)
+{
+	std::size_t separator = word.find(',');
+	if (separator == std::string::npos)
+		separator = word.find('@');
+	if (separator == std::string::npos)
+		return canonical_address(word);
+	return canonical_address(word.substr(0, separator)) + "@" +
+	       canonical_address(word.substr(separator + 1));
+}
+
+void check_session_name(const std::string &name)
+{
+	// A blank would end the option in map_device.
+	if (rtrs::check_session_name(view(name)).ok() && name.find(' ') == std::string::npos)
+		return;
+	throw Failure(
+	    Exit::Usage, fmt::format("'{}' cannot be the name of a session", name),
+	    "it has 1 to 254 printable characters without blank, '/' and '.', and is not ctl");
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects by whatever name an administrator has at hand. A word that fits several objects of which
+// one is wanted is refused with the list of them; one that fits none with the nearest name.
+#pragma once
+
+#include "model.hh"
+
+namespace rnbdadm {
+
+// rnbd0, /dev/rnbd0, the device's path on the server, <session>:<path>, <path>@<session>, its name
+// in the configuration.
+Device one_device(const std::vector<Device> &devices, const std::string &word);
+
+// The name of the session, or an address or HCA that only one session uses.
+Session one_session(const std::vector<Session> &sessions, const std::string &word);
+
+// <source>@<destination>, <session>:<port of the HCA>, <session>:<address>, <hca>:<port>, an HCA,
+// an address with or without "ip:".
+Path one_path(const std::vector<Session> &sessions, const std::string &word);
+// All that the word fits, at least one; the name of a session is all of its paths.
+std::vector<Path> some_paths(const std::vector<Session> &sessions, const std::string &word);
+
+// An address as the kernel takes it: "ip:" is put before a bare one. Failure (Usage).
+std::string canonical_address(const std::string &word);
+// "[source@]destination", also with a comma. Failure (Usage).
+std::string canonical_path(const std::string &word);
+// Names of sessions that a peer and sysfs accept. Failure (Usage).
+void check_session_name(const std::string &name);
+
+} // namespace rnbdadm

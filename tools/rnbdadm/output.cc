@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects as an aligned table, as CSV or as JSON.
+#include "output.hh"
+
+#include "failure.hh"
+#include "text.hh"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std::string> &columns)
+{
+	std::vector<const Field *> fields;
+	std::vector<std::string> known;
+	for (const Field &field : kind.fields)
+		known.push_back(field.key);
+	if (columns.empty()) {
+		for (const Field &field : kind.fields)
+			if (field.shown)
+				fields.push_back(&field);
+		return fields;
+	}
+	for (const std::string &wanted : columns) {
+		if (wanted == "all") {
+			for (const Field &field : kind.fields)
+				fields.push_back(&field);
+			continue;
+		}
+		auto found = std::find(known.begin(), known.end(), wanted);
+		if (found == known.end())
+			throw Failure(Exit::Usage,
+				      fmt::format("a {} has no column '{}'{}", kind.name, wanted,
+						  did_you_mean(wanted, known)),
+				      "columns: all " + join(known, " "));
+		fields.push_back(&kind.fields[static_cast<std::size_t>(found - known.begin())]);
+	}
+	return fields;
+}
+
+std::string shown(const Json &value, Unit unit, bool raw)
+{
+	if (value.is_null())
+		return raw ? "" : "-";
+	if (value.is_string())
+		return value.get<std::string>();
+	if (value.is_boolean())
+		return value.get<bool>() ? "yes" : "no";
+	if (value.is_array()) {
+		std::vector<std::string> words;
+		for (const Json &item : value)
+			words.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+		return words.empty() && !raw ? "-" : join(words, " ");
+	}
+	if (!value.is_number())
+		return value.dump();
+	if (raw)
+		return value.is_number_float() ? fmt::format("{:.3f}", value.get<double>())
+					       : value.dump();
+	double number = value.get<double>();
+	switch (unit) {
+	case Unit::Bytes:
+		return human_bytes(number);
+	case Unit::BytesPerSecond:
+		return human_bytes(number) + "/s";
+	case Unit::Nanoseconds:
+		return human_time(number);
+	case Unit::Milliseconds:
+		return human_time(number * 1e6);
+	case Unit::Seconds:
+		return fmt::format("{} s", value.dump());
+	case Unit::PerSecond:
+		return human_count(number);
+	default:
+		return value.dump();
+	}
+}
+
+std::string coloured(const std::string &text, const std::string &state, bool colour)
+{
+	if (!colour)
+		return text;
+	static const std::vector<std::string> kGood = {"open", "connected", "active", "ok"};
+	static const std::vector<std::string> kPoor = {"degraded", "init", "note", "armed"};
+	auto is = [&](const std::vector<std::string> &words) {
+		return std::find(words.begin(), words.end(), state) != words.end();
+	};
+	const char *code = is(kGood) ? "32" : is(kPoor) ? "33" : "31";
+	return fmt::format("\033[{}m{}\033[0m", code, text);
+}
+
+namespace {
+
+bool right_aligned(Unit unit)
+{
+	switch (unit) {
+	case Unit::Text:
+	case Unit::State:
+	case Unit::Flag:
+	case Unit::List:
+		return false;
+	default:
+		return true;
+	}
+}
+
+// Columns on a terminal: a byte of a UTF-8 sequence that is not its first has none.
+std::size_t width(const std::string &text)
+{
+	return static_cast<std::size_t>(
+	    std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+void print_table(std::ostream &out, const std::vector<const Field *> &fields,
+		 const std::vector<Json> &rows, const Style &style)
+{
+	std::vector<std::vector<std::string>> cells;
+	if (style.header) {
+		cells.emplace_back();
+		for (const Field *field : fields)
+			cells.back().push_back(field->title);
+	}
+	for (const Json &row : rows) {
+		cells.emplace_back();
+		for (const Field *field : fields)
+			cells.back().push_back(
+			    shown(row.value(field->key, Json()), field->unit, style.raw));
+	}
+	std::vector<std::size_t> widths(fields.size());
+	for (const auto &line : cells)
+		for (std::size_t i = 0; i < line.size(); i++)
+			widths[i] = std::max(widths[i], width(line[i]));
+	for (std::size_t n = 0; n < cells.size(); n++) {
+		std::string line;
+		for (std::size_t i = 0; i < fields.size(); i++) {
+			const std::string &cell = cells[n][i];
+			std::string pad(widths[i] - width(cell), ' ');
+			bool state = fields[i]->unit == Unit::State && (n > 0 || !style.header);
+			std::string text = coloured(cell, cell, style.colour && state);
+			if (i)
+				line += "  ";
+			line += right_aligned(fields[i]->unit) ? pad + text : text + pad;
+		}
+		line.erase(line.find_last_not_of(' ') + 1);
+		out << line << '\n';
+	}
+}
+
+// RFC 4180, with the newline of this system.
+std::string csv_cell(const std::string &text)
+{
+	if (text.find_first_of(",\"\n\r") == std::string::npos)
+		return text;
+	return '"' + replace_all(text, "\"", "\"\"") + '"';
+}
+
+void print_csv(std::ostream &out, const std::vector<const Field *> &fields,
+	       const std::vector<Json> &rows, const Style &style)
+{
+	std::vector<std::vector<std::string>> lines;
+	if (style.header) {
+		lines.emplace_back();
+		for (const Field *field : fields)
+			lines.back().push_back(field->key);
+	}
+	for (const Json &row : rows) {
+		lines.emplace_back();
+		for (const Field *field : fields)
+			lines.back().push_back(
+			    csv_cell(shown(row.value(field->key, Json()), field->unit, true)));
+	}
+	for (const auto &line : lines) {
+		for (std::size_t i = 0; i < line.size(); i++)
+			out << (i ? "," : "") << line[i];
+		out << '\n';
+	}
+}
+
+Json narrowed(const Json &row, const std::vector<const Field *> &fields, bool all)
+{
+	if (all)
+		return row;
+	Json j;
+	for (const Field *field : fields)
+		j[field->key] = row.value(field->key, Json());
+	return j;
+}
+
+} // namespace
+
+void print_document(std::ostream &out, const Json &document)
+{
+	// Names in sysfs are bytes; what is no UTF-8 becomes the replacement character.
+	out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &rows,
+		const Style &style)
+{
+	std::vector<const Field *> fields = chosen_fields(kind, style.columns);
+	switch (style.format) {
+	case Format::Json: {
+		Json j = document();
+		j[kind.plural] = Json::array();
+		for (const Json &row : rows)
+			j[kind.plural].push_back(narrowed(row, fields, style.columns.empty()));
+		print_document(out, j);
+		return;
+	}
+	case Format::Csv:
+		return print_csv(out, fields, rows, style);
+	case Format::Table:
+		if (!rows.empty())
+			print_table(out, fields, rows, style);
+		return;
+	}
+}
+
+void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style &style)
+{
+	if (style.format == Format::Csv) {
+		Style all = style;
+		if (all.columns.empty())
+			all.columns = {"all"};
+		return print_rows(out, kind, {row}, all);
+	}
+	if (style.format == Format::Json) {
+		Json j = document();
+		j[kind.name] =
+		    narrowed(row, chosen_fields(kind, style.columns), style.columns.empty());
+		return print_document(out, j);
+	}
+	std::vector<std::string> all = {"all"};
+	std::size_t widest = 0;
+	std::vector<const Field *> fields =
+	    chosen_fields(kind, style.columns.empty() ? all : style.columns);
+	for (const Field *field : fields)
+		widest = std::max(widest, std::string(field->key).size());
+	for (const Field *field : fields) {
+		std::string text = shown(row.value(field->key, Json()), field->unit, style.raw);
+		std::string name = replace_all(field->key, "_", " ") + ":";
+		out << fmt::format(
+		    "{:<{}} {}\n", name, widest + 1,
+		    coloured(text, text, style.colour && field->unit == Unit::State));
+	}
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+// Objects as an aligned table, as CSV or as JSON.
+#pragma once
+
+#include "fields.hh"
+
+#include <iosfwd>
+
+namespace rnbdadm {
+
+enum class Format { Table, Json, Csv };
+
+struct Style {
+	Format format = Format::Table;
+	bool colour = false;
+	bool header = true;
+	bool raw = false; // numbers as they are, without units
+	std::vector<std::string> columns;
+};
+
+// Failure (Usage) for a column that the kind does not have.
+std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std::string> &columns);
+
+// A value as a table shows it.
+std::string shown(const Json &value, Unit unit, bool raw);
+// With the colour of its meaning, if `colour` is set.
+std::string coloured(const std::string &text, const std::string &state, bool colour);
+
+void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &rows,
+		const Style &style);
+// One object: "title: value" lines, or a document, or a line of CSV.
+void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style &style);
+void print_document(std::ostream &out, const Json &document);
+
+} // namespace rnbdadm

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+// The configuration of what runs.
+#include "config.hh"
+#include "settings.hh"
+#include "text.hh"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace rnbdadm {
+
+namespace {
+
+// From the last part of its path, with what a name may not hold left out.
+std::string name_for(const Device &device, std::vector<std::string> &taken)
+{
+	std::string base = device.owner;
+	if (base.empty() || base == "-") {
+		base = device.device_path.substr(device.device_path.rfind('/') + 1);
+		for (char &c : base)
+			if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.')
+				c = '-';
+		if (base.empty())
+			base = device.name;
+	}
+	std::string name = base;
+	for (int n = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); n++)
+		name = fmt::format("{}-{}", base, n);
+	taken.push_back(name);
+	return name;
+}
+
+} // namespace
+
+std::string saved_config(const Host &host, const Config &known)
+{
+	std::string text = "# Written by rnbdadm save; see rnbd.conf(5).\n";
+	std::vector<Device> devices = read_devices(host);
+	for (const Session &session : read_sessions(host, false)) {
+		text += fmt::format("\n[session {}]\n", session.name);
+		for (const Path &path : session.paths)
+			text += fmt::format("path = {}@{}\n", path.source, path.destination);
+		for (const DeviceConfig &device : known.devices)
+			if (device.request.session == session.name && device.request.port != 1234) {
+				text += fmt::format("port = {}\n", device.request.port);
+				break;
+			}
+		for (const Setting &setting : session_settings())
+			if (auto value = running_value(host, session.name, setting))
+				text += fmt::format("{} = {}\n", setting.name, *value);
+	}
+	std::vector<std::string> taken;
+	for (const Device &device : devices) {
+		text += fmt::format("\n[device {}]\nsession = {}\ndevice = {}\naccess = {}\n",
+				    name_for(device, taken), device.session, device.device_path,
+				    device.access);
+		if (device.poll_queues && *device.poll_queues)
+			text += fmt::format("poll-queues = {}\n", *device.poll_queues);
+		if (device.no_path_timeout)
+			text += fmt::format("no-path-timeout = {}\n", *device.no_path_timeout);
+	}
+	for (const Export &e : read_exports(host)) {
+		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);
+		if (!e.access.empty())
+			text += fmt::format("access = {}\n", e.access);
+		for (const std::string &client : split(e.clients.value_or("")))
+			text += fmt::format("client = {}\n", client);
+	}
+	return text;
+}
+
+} // namespace rnbdadm

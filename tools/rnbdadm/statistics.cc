@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+// Distributions of latency, and rates between two moments.
+#include "statistics.hh"
+
+#include "text.hh"
+
+#include <algorithm>
+#include <limits>
+
+namespace rnbdadm {
+
+std::vector<LatencyClass> read_latency(const Host &host, const Path &path)
+{
+	std::vector<LatencyClass> classes;
+	for (const std::string &line : split(host.text(path.folder + "/stats/rdma_lat"), "\n")) {
+		std::vector<std::string> halves = split(line, ":");
+		std::vector<std::string> name = split(halves.empty() ? "" : halves[0]);
+		std::vector<std::string> counts = split(halves.size() > 1 ? halves[1] : "");
+		// "maximum ms:" is no class.
+		if (name.empty() || name[0] == "maximum" || counts.size() < 2)
+			continue;
+		LatencyClass c = {};
+		if (name[0] == ">=")
+			c.limit_ms = std::numeric_limits<double>::infinity();
+		else
+			c.limit_ms = static_cast<double>(parse_number(name[0]).value_or(0));
+		c.reads = parse_number(counts[0]).value_or(0);
+		c.writes = parse_number(counts[1]).value_or(0);
+		classes.push_back(c);
+	}
+	return classes;
+}
+
+std::optional<double> percentile(const std::vector<LatencyClass> &classes, double share)
+{
+	double all = 0;
+	for (const LatencyClass &c : classes)
+		all += static_cast<double>(c.reads + c.writes);
+	if (all == 0)
+		return std::nullopt;
+	double sum = 0;
+	for (const LatencyClass &c : classes) {
+		sum += static_cast<double>(c.reads + c.writes);
+		if (sum >= all * share)
+			return c.limit_ms;
+	}
+	return classes.back().limit_ms;
+}
+
+Moment read_moment(const Host &host)
+{
+	Moment moment;
+	moment.time = host.now();
+	moment.devices = read_devices(host);
+	for (bool server : {false, true})
+		for (const Session &session : read_sessions(host, server))
+			for (const Path &path : session.paths) {
+				moment.paths.push_back(path);
+				moment.latencies.push_back(read_latency(host, path));
+			}
+	return moment;
+}
+
+namespace {
+
+// Counts begin anew after a reset or a reconnect: what is left since then.
+double difference(std::uint64_t before, std::uint64_t now)
+{
+	return static_cast<double>(now >= before ? now - before : now);
+}
+
+Json limit(const std::optional<double> &ms)
+{
+	// JSON has no infinity: beyond the last class.
+	return ms && *ms < 1e18 ? Json(*ms) : Json();
+}
+
+std::vector<LatencyClass> between(std::vector<LatencyClass> before, std::vector<LatencyClass> now)
+{
+	for (std::size_t i = 0; i < now.size() && i < before.size(); i++) {
+		now[i].reads =
+		    static_cast<std::uint64_t>(difference(before[i].reads, now[i].reads));
+		now[i].writes =
+		    static_cast<std::uint64_t>(difference(before[i].writes, now[i].writes));
+	}
+	return now;
+}
+
+void put_rates(Json &row, double seconds, double reads, double read_bytes, double writes,
+	       double written_bytes)
+{
+	row["read_rate"] = reads / seconds;
+	row["read_bytes_rate"] = read_bytes / seconds;
+	row["write_rate"] = writes / seconds;
+	row["written_bytes_rate"] = written_bytes / seconds;
+}
+
+} // namespace
+
+std::vector<Json> device_rates(const Moment &before, const Moment &now)
+{
+	std::vector<Json> rows;
+	double seconds = std::max(now.time - before.time, 1e-3);
+	for (const Device &b : now.devices)
+		for (const Device &a : before.devices) {
+			if (a.name != b.name || a.device_path != b.device_path)
+				continue;
+			Json row;
+			row["name"] = b.name;
+			put_rates(row, seconds, difference(a.reads, b.reads),
+				  difference(a.read_bytes, b.read_bytes),
+				  difference(a.writes, b.writes),
+				  difference(a.written_bytes, b.written_bytes));
+			row["in_flight"] = b.in_flight;
+			row["state"] = b.state;
+			rows.push_back(row);
+		}
+	return rows;
+}
+
+std::vector<Json> path_rates(const Moment &before, const Moment &now)
+{
+	std::vector<Json> rows;
+	double seconds = std::max(now.time - before.time, 1e-3);
+	for (std::size_t i = 0; i < now.paths.size(); i++)
+		for (std::size_t j = 0; j < before.paths.size(); j++) {
+			const Path &b = now.paths[i], &a = before.paths[j];
+			if (a.folder != b.folder)
+				continue;
+			Json row;
+			row["session"] = b.session;
+			row["name"] = b.name;
+			put_rates(row, seconds, difference(a.counts.reads, b.counts.reads),
+				  difference(a.counts.read_bytes, b.counts.read_bytes),
+				  difference(a.counts.writes, b.counts.writes),
+				  difference(a.counts.written_bytes, b.counts.written_bytes));
+			row["in_flight"] = b.counts.in_flight ? Json(*b.counts.in_flight) : Json();
+			auto classes = between(before.latencies[j], now.latencies[i]);
+			row["p50_ms"] = limit(percentile(classes, 0.5));
+			row["p99_ms"] = limit(percentile(classes, 0.99));
+			row["state"] = b.state;
+			rows.push_back(row);
+		}
+	return rows;
+}
+
+} // namespace rnbdadm

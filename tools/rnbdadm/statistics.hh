@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+// Distributions of latency, and rates between two moments.
+#pragma once
+
+#include "fields.hh"
+
+namespace rnbdadm {
+
+// How many requests took less than `limit_ms`, and not less than the class before.
+struct LatencyClass {
+	double limit_ms; // infinite for the last
+	std::uint64_t reads, writes;
+};
+
+// Of stats/rdma_lat of a path of a client; empty if the module has none.
+std::vector<LatencyClass> read_latency(const Host &host, const Path &path);
+// The class's limit below which `share` (0 to 1) of all requests stayed; nothing without requests.
+std::optional<double> percentile(const std::vector<LatencyClass> &classes, double share);
+
+// Counts at one moment.
+struct Moment {
+	double time = 0; // s
+	std::vector<Device> devices;
+	std::vector<Path> paths;
+	std::vector<std::vector<LatencyClass>> latencies; // of each path
+};
+
+Moment read_moment(const Host &host);
+// Rows of kDeviceRateKind and kPathRateKind; what was not there before is left out.
+std::vector<Json> device_rates(const Moment &before, const Moment &now);
+std::vector<Json> path_rates(const Moment &before, const Moment &now);
+
+} // namespace rnbdadm

@@ -176,6 +176,13 @@ Status Session::insert(Path &path)
 
 Status Session::add_path(const rtrs_addr_pair &pair)
 {
+	// Connections are made in the first network namespace (protocol A.2), whose addresses mean
+	// something else to a caller who lives in another one.
+	if (!net_eq(current->nsproxy->net_ns, &init_net)) {
+		log_error(name(), "refused: network namespaces other than init's are not "
+				  "supported");
+		return err::eopnotsupp;
+	}
 	const Operation operation = TRY(Operation::start(*this));
 	Path *path = TRY(create_path(pair));
 	const Status s = path->connect_first();

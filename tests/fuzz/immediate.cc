@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 		return 0;
 	MUST(depth.value >= 1 && depth.value <= kMaxQueueDepth);
 
-	if (auto r = layout->decode_at_server(imm, cid); r.ok()) {
+	const bool fences = error & 1;
+	if (auto r = layout->decode_at_server(imm, cid, fences); r.ok()) {
 		if (r->kind == ServerImm::Kind::Request) {
 			MUST(r->slot.value < depth.value);
 			MUST(std::uint64_t{r->offset.value} + 4 <= chunk.value);
@@ -30,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 			MUST(cid.is_service());
 		}
 	}
-	if (auto r = layout->decode_at_client(imm, cid); r.ok()) {
+	if (auto r = layout->decode_at_client(imm, cid, fences); r.ok()) {
 		if (r->kind == ClientImm::Kind::Response) {
 			MUST(r->slot.value < depth.value);
 			MUST(r->error <= 0 && r->error >= -511);

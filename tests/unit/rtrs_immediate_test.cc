@@ -169,6 +169,31 @@ TEST(ImmLayout, TypesAtTheClient)
 	}
 }
 
+TEST(Fence, OnlyOnTheServiceConnectionOfWhoOffersIt)
+{
+	ImmLayout l = layout(512, 131072);
+	const Immediate fence(ImmType::Fence, 0xabcdef1);
+	const Immediate done(ImmType::FenceDone, 0xabcdef1);
+	EXPECT_EQ(bytes_of(fence.to_network()), hex("AABCDEF1"));
+	EXPECT_EQ(bytes_of(done.to_network()), hex("BABCDEF1"));
+
+	Result<ServerImm> at_server = l.decode_at_server(fence, kService, true);
+	ASSERT_TRUE(at_server.ok());
+	EXPECT_EQ(at_server->kind, ServerImm::Kind::Fence);
+	EXPECT_EQ(at_server->serial, 0xabcdef1u);
+	EXPECT_EQ(code(l.decode_at_server(fence, kService, false)), -71);
+	EXPECT_EQ(code(l.decode_at_server(fence, kIo, true)), -71);
+	EXPECT_EQ(code(l.decode_at_server(done, kService, true)), -71);
+
+	Result<ClientImm> at_client = l.decode_at_client(done, kService, true);
+	ASSERT_TRUE(at_client.ok());
+	EXPECT_EQ(at_client->kind, ClientImm::Kind::FenceDone);
+	EXPECT_EQ(at_client->serial, 0xabcdef1u);
+	EXPECT_EQ(code(l.decode_at_client(done, kService, false)), -71);
+	EXPECT_EQ(code(l.decode_at_client(done, kIo, true)), -71);
+	EXPECT_EQ(code(l.decode_at_client(fence, kService, true)), -71);
+}
+
 TEST(Response, Layout)
 {
 	EXPECT_EQ(response_imm(Slot{5}, 0, false).value(), 0x10000005u);

@@ -138,6 +138,37 @@ TEST(ConnectRequest, FirstConnectionIsBitZeroOnly)
 	}
 }
 
+TEST(ConnectRequest, OffersFencesWithAnEpoch)
+{
+	const Bytes bytes = with(kRequest, {{45, "01"}, {48, "04030201"}});
+	Result<ConnectRequestFields> r = parse_connect_request(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_TRUE(r->fences);
+	EXPECT_EQ(r->epoch, 0x01020304u);
+	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
+	// Bits that nobody knows yet offer nothing, and who offers nothing says nothing.
+	Result<ConnectRequestFields> other =
+	    parse_connect_request(view(with(kRequest, {{45, "FE"}, {48, "04030201"}})));
+	ASSERT_TRUE(other.ok());
+	EXPECT_FALSE(other->fences);
+	EXPECT_EQ(bytes_of(make_connect_request(other.value())), kRequest);
+}
+
+TEST(ConnectReply, TakesFencesUpWithASerial)
+{
+	const Bytes bytes = with(kReply, {{20, "01000000"}, {24, "F1DEBC0A"}});
+	Result<ConnectReplyFields> r = parse_connect_reply(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_TRUE(r->fences);
+	EXPECT_EQ(r->path_serial, 0x0abcdef1u);
+	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
+	Result<ConnectReplyFields> other =
+	    parse_connect_reply(view(with(kReply, {{20, "FEFFFFFF"}, {24, "F1DEBC0A"}})));
+	ASSERT_TRUE(other.ok());
+	EXPECT_FALSE(other->fences);
+	EXPECT_EQ(bytes_of(make_connect_reply(other.value())), kReply);
+}
+
 TEST(ConnectReply, ReadsEveryField)
 {
 	Result<ConnectReplyFields> r = parse_connect_reply(view(kReply));

@@ -97,6 +97,16 @@ void Path::fail(Error error, PathError kind)
 	}
 	kick();
 	wake();
+	session_.path_left();
+}
+
+void Path::start_again(Error error, PathError kind)
+{
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		now_ = true;
+	}
+	fail(error, kind);
 }
 
 void Path::request_close()
@@ -142,6 +152,7 @@ Status Path::reconnect()
 	}
 	kick();
 	wake();
+	session_.path_left();
 	TRY(changed_.wait_killable([&] {
 		const State s = state();
 		return READ_ONCE(attempts_ended_) != ended || s == State::Closing ||
@@ -180,6 +191,8 @@ bool Path::go(State to)
 		set_state(to);
 	}
 	wake();
+	if (to != State::Connected)
+		session_.path_left();
 	return true;
 }
 
@@ -240,6 +253,7 @@ bool Path::step()
 void Path::attempt()
 {
 	attempt_number_++;
+	epoch_ = session_.epoch();
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		error_ = 0;
@@ -251,8 +265,12 @@ void Path::attempt()
 		fail(s.error(), PathError::Connect);
 		return;
 	}
-	if (!go(State::Connected))
+	if (const Status up = session_.path_up(*this); !up.ok()) {
+		if (up.error() == err::eagain)
+			start_again(up.error(), PathError::Connect);
 		return;
+	}
+	reported_up_ = true;
 
 	{
 		LockGuard<SpinLock> held(state_lock_);
@@ -262,8 +280,6 @@ void Path::attempt()
 	if (was_up_)
 		stats_->reconnected();
 	was_up_ = true;
-	reported_up_ = true;
-	session_.path_up();
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
 	heartbeat_.start(&*connections_[0], workqueue_);
 	start_deadline();

@@ -83,6 +83,13 @@ public:
 	void fail(Error error, PathError kind);
 	// Wakes the owner out of await().
 	void wake() { changed_.wake_all(); }
+	// Leaves Connected, if it is there, and comes back at once, for an attempt of the present
+	// epoch. Any context.
+	void start_again(Error error, PathError kind);
+	// FENCE_DONE and the like are ours alone; see limits of J.1.
+	bool fences() const { return fences_; }
+	// The server's number for the last attempt whose cid 0 was accepted.
+	u32 serial() const { return serial_; }
 	// Whether handlers may still post. Valid until the end of the RcuReader scope that the
 	// caller is in.
 	bool posting() const { return READ_ONCE(posting_); }
@@ -105,6 +112,10 @@ public:
 	}
 	const rtrs_addr_pair &addresses() const { return pair_; }
 	ConnectRequestFields greeting(u16 cid) const;
+	// Of the running or last attempt.
+	u32 epoch() const { return epoch_; }
+	// False if the path is not wanted any more. Only Session::path_up() calls it.
+	bool become_connected() { return go(State::Connected); }
 	Status use_device(rdma_cm_id *id);
 	const DeviceRef &device() const { return device_; }
 	const DeviceLimits &device_limits() const { return limits_; }
@@ -115,6 +126,8 @@ public:
 
 	// 0: accepted. EAGAIN, ENOMEM, EMSGSIZE, EINVAL: not. The path is connected.
 	Status submit(const rtrs_clt_request &request);
+	// Asks the server to end the path of this serial. EAGAIN, or what the device says.
+	Status post_fence(u32 serial);
 	int poll(u32 queue);
 	u64 inflight() const { return stats_->inflight(); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
@@ -153,7 +166,8 @@ private:
 	// path_teardown.cc
 	void tear_down();
 	void end_requests();
-	void end_request(Request &request);
+	bool close_request(Request &request);
+	void move_requests(Request **first, u32 count);
 	int fail_over(Request &request);
 
 	// response.cc
@@ -208,7 +222,8 @@ private:
 	u16 attempt_number_ = 0; // what REQ carries
 	bool was_up_ = false;	 // it connected at least once
 	bool reported_up_ = false;
-	bool pausing_ = false;	// in Reconnecting: torn down, until due_
+	bool pausing_ = false; // in Reconnecting: torn down, until due_
+	u32 epoch_ = 0;
 	bool refused_ = false;	// the server is not the session's any more: no automatic attempt
 	unsigned long due_ = 0; // jiffies
 	DmaBuffer info_request_;
@@ -229,6 +244,9 @@ private:
 	};
 	cxxrt::Array<RemoteChunk> remote_; // by slot
 	bool new_keys_ = false;
+	// Of the last attempt; stay until the next one.
+	bool fences_ = false;
+	u32 serial_ = 0;
 	bool posting_ = false;
 
 	CompletionEntry<Path, &Path::on_info_sent> info_sent_{this};

@@ -51,6 +51,8 @@ ConnectRequestFields Path::greeting(u16 cid) const
 	    .path = uuid_,
 	    .session = session_.uuid(),
 	    .first_connection = first_connection_,
+	    .fences = true,
+	    .epoch = epoch_,
 	};
 }
 
@@ -79,6 +81,8 @@ Status Path::agree_on_limits()
 	first_connection_ = true;
 	const ConnectReplyFields &reply = connections_[0]->reply();
 	new_keys_ = reply.new_rkey;
+	fences_ = reply.fences;
+	serial_ = reply.path_serial;
 	Result<const SessionLimits *> agreed = session_.agree(*this, reply, limits_);
 	if (!agreed.ok()) {
 		refused_ = true;

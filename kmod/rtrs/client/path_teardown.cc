@@ -38,7 +38,8 @@ void Path::tear_down()
 	for (Box<ClientConnection> &con : connections_)
 		if (con)
 			con->drain();
-	// 4. Nobody but this walk ends requests now.
+	// 4. Nobody but this walk ends requests now. None goes elsewhere before the server has
+	// ended this path too.
 	end_requests();
 	// 5. The memory that they used; regions before their device.
 	requests_.reset();
@@ -63,35 +64,60 @@ void Path::end_requests()
 {
 	if (!requests_)
 		return;
-	for (Request &request : *requests_)
-		if (request.state != RequestState::Idle)
-			end_request(request);
+	// All regions first: protection domains are shared, so a key that was handed out opens the
+	// memory to every peer, this queue pair or not.
+	const RequestTable::InFlight requests = requests_->in_flight();
+	u32 count = 0;
+	for (Request *request : requests)
+		if (close_request(*request))
+			requests.first[count++] = request;
+	if (count)
+		move_requests(requests.first, count);
 }
 
-void Path::end_request(Request &request)
+// The memory is out of everybody's reach. False: the request has ended, for the server has
+// answered it; true: it is to go elsewhere.
+bool Path::close_request(Request &request)
 {
-	// Protection domains are shared, so a key that was handed out opens the memory to every
-	// peer, this queue pair or not: the region goes before the memory.
 	if (request.registered) {
 		request.region.reset();
 		request.registered = false;
 	}
 	if (request.state == RequestState::Answered) {
-		// The server has answered.
 		finish(request, request.status);
-		return;
+		return false;
 	}
 	const rtrs_clt_request &in = request.in;
 	if (in.nr_sg)
 		ib_dma_unmap_sg(device_.ibdev(), in.sg, static_cast<int>(in.nr_sg),
 				request.dma_direction());
 	stats_->finished(request.direction(), request.started_ns, request.cpu);
-	const int status = fail_over(request);
-	request.state = RequestState::Idle;
-	if (status) {
+	return true;
+}
+
+// In the order of submission: what follows depends on what went before, if anything does.
+void Path::move_requests(Request **first, u32 count)
+{
+	const bool fenced = session_.fence(*this);
+	u32 lost = 0;
+	for (u32 i = 0; i < count; i++) {
+		Request &request = *first[i];
+		request.status = fenced ? fail_over(request) : err::econnaborted.code();
+		if (request.status)
+			first[lost++] = &request;
+		else
+			request.state = RequestState::Idle;
+	}
+	if (!lost)
+		return;
+	// The user may write anew as soon as he knows, and the first copies may still be running.
+	session_.give_up();
+	for (u32 i = 0; i < lost; i++) {
+		Request &request = *first[i];
+		request.state = RequestState::Idle;
 		stats_->error(PathError::Lost);
-		trace::complete(*this, request, status);
-		in.done(in.priv, status);
+		trace::complete(*this, request, request.status);
+		request.in.done(request.in.priv, request.status);
 	}
 }
 

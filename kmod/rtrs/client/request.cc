@@ -14,7 +14,24 @@ constexpr u32 kMessageStride = (kMessageSize + 63) & ~63u;
 constexpr u32 kPageBytes = 4096;
 constexpr u32 kMessagesPerPage = kPageBytes / kMessageStride;
 
+int compare_age(const void *a, const void *b)
+{
+	const u64 first = (*static_cast<Request *const *>(a))->started_ns;
+	const u64 second = (*static_cast<Request *const *>(b))->started_ns;
+	return first < second ? -1 : first > second;
+}
+
 } // namespace
+
+RequestTable::InFlight RequestTable::in_flight()
+{
+	u32 count = 0;
+	for (Request &request : requests_)
+		if (request.state != RequestState::Idle)
+			order_[count++] = &request;
+	sort(order_.begin(), count, sizeof(Request *), compare_age, nullptr);
+	return {order_.begin(), count};
+}
 
 Result<Box<RequestTable>> RequestTable::create(const DeviceRef &device, const DeviceLimits &limits,
 					       QueueDepth depth)
@@ -24,6 +41,7 @@ Result<Box<RequestTable>> RequestTable::create(const DeviceRef &device, const De
 	for (DmaBuffer &page : t->pages_)
 		page = TRY(DmaBuffer::create(device.ibdev(), kPageBytes, DMA_TO_DEVICE));
 
+	t->order_ = TRY(Array<Request *>::create(depth.value));
 	t->requests_ = TRY(Array<Request>::create(depth.value));
 	for (u32 i = 0; i < depth.value; i++) {
 		Request &r = t->requests_[i];

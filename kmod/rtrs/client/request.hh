@@ -73,12 +73,23 @@ public:
 						       QueueDepth depth);
 
 	Request &operator[](Slot slot) const { return requests_[slot.value]; }
+	// Those that are not Idle, in the order of submission. For the walk of the tear-down, when
+	// nobody else changes them; the array is the caller's until the next call.
+	struct InFlight {
+		Request **first;
+		u32 count;
+
+		Request **begin() const { return first; }
+		Request **end() const { return first + count; }
+	};
+	InFlight in_flight();
 	Request *begin() const { return requests_.begin(); }
 	Request *end() const { return requests_.end(); }
 
 private:
 	cxxrt::Array<DmaBuffer> pages_; // outlive the requests that point into them
 	cxxrt::Array<Request> requests_;
+	cxxrt::Array<Request *> order_; // of in_flight(), which must not need memory
 };
 
 } // namespace rtrs::client

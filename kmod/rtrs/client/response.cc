@@ -15,7 +15,7 @@ namespace rtrs::client {
 void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 {
 	const Result<ClientImm> decoded =
-	    session_limits_->layout.decode_at_client(imm, ConnectionId{con.cid()});
+	    session_limits_->layout.decode_at_client(imm, ConnectionId{con.cid()}, fences_);
 	if (!decoded.ok()) {
 		stats_->error(PathError::Stray);
 		log_warning_limited(log_name(), "con %u: unknown immediate %#x, ignored", con.cid(),
@@ -37,6 +37,9 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 		break;
 	case ClientImm::Kind::Response:
 		on_response(con, m, key);
+		break;
+	case ClientImm::Kind::FenceDone:
+		session_.on_fence_done(m.serial);
 		break;
 	}
 }

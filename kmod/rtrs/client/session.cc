@@ -269,11 +269,17 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 	return limits_.get();
 }
 
-void Session::path_up()
+// Under the lock, so that give_up() either sees the path CONNECTED or this sees the new epoch.
+Status Session::path_up(Path &path)
 {
 	LockGuard<Mutex> held(links_lock_);
+	if (path.epoch() != epoch_)
+		return err::eagain;
+	if (!path.become_connected())
+		return err::econnaborted;
 	if (paths_up_++ == 0 && events_enabled_)
 		link_event_(user_, RTRS_CLT_RECONNECTED);
+	return {};
 }
 
 void Session::path_down()

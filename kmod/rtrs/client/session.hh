@@ -55,9 +55,26 @@ public:
 	// is valid as long as the session. EINVAL, after a log line that says why.
 	Result<const SessionLimits *> agree(const Path &path, const ConnectReplyFields &reply,
 					    const DeviceLimits &device);
-	// Link events (protocol B.1.4).
-	void path_up();
+	// Makes a path CONNECTED whose attempt has succeeded, with its link event (protocol B.1.4).
+	// EAGAIN: requests were given up since the attempt began; ECONNABORTED: the path is wanted
+	// no more.
+	Status path_up(Path &path);
 	void path_down();
+
+	// ---- fence.cc (protocol J.1); process context, by the owner of a path that is drained
+	// ----
+
+	// What a path carries into its attempt to connect.
+	u32 epoch() const { return READ_ONCE(epoch_); }
+	// Has the server end `dead`. True: its requests may go to another path. False: nobody is
+	// there to ask. Sleeps.
+	bool fence(const Path &dead);
+	// Before requests of a dead path are given up, that is, before their done(). Sleeps.
+	void give_up();
+	// FENCE_DONE; any context.
+	void on_fence_done(u32 serial);
+	// A path left CONNECTED: it may have carried a fence. Any context.
+	void path_left() { fence_changed_.wake_all(); }
 	bool pair_in_use(const Path &self, const rtrs_addr_pair &pair);
 	kobject *paths_dir() const { return paths_dir_.kobj(); }
 	const cxxrt::DebugDir &debug_dir() const { return debug_dir_; }
@@ -104,6 +121,11 @@ private:
 	Result<Path *> create_path(const rtrs_addr_pair &pair);
 	Status insert(Path &path);
 	void retire(Path &path);
+
+	// fence.cc
+	u32 send_fence(const Path &dead, Error &error);
+	bool carries(u32 serial);
+	void drop_carrier(u32 serial);
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
@@ -152,6 +174,12 @@ private:
 	cxxrt::Mutex links_lock_{cxxrt::lock_class<"rtrs_links">()};
 	u32 paths_up_ = 0;
 	bool events_enabled_ = false;
+	u32 epoch_ = 1; // written under links_lock_
+
+	// One fence at a time; taken before no other lock than RCU.
+	cxxrt::Mutex fence_lock_{cxxrt::lock_class<"rtrs_fence">()};
+	cxxrt::WaitQueue fence_changed_{cxxrt::lock_class<"rtrs_fence_changed">()};
+	u32 fence_done_ = 0; // serial of the path that the server fenced last
 
 	Permits permits_;
 	cxxrt::PerCpu<LastPath> last_path_; // of round-robin

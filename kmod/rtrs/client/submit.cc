@@ -225,6 +225,16 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 	return {};
 }
 
+Status Path::post_fence(u32 serial)
+{
+	ClientConnection &service = *connections_[0];
+	ib_rdma_wr fence{};
+	fence.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	fence.wr.wr_cqe = service.send_cqe();
+	fence.wr.ex.imm_data = Immediate(ImmType::Fence, serial).to_network();
+	return service.post_send(&fence.wr, &fence.wr, {.work_requests = 1});
+}
+
 int Path::poll(u32 queue)
 {
 	if (queue >= session_.poll_connections())

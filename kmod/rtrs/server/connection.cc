@@ -74,6 +74,8 @@ Status ServerConnection::accept()
 	    .max_io_size = {settings().max_io_size()},
 	    .max_header_size = {settings().header_size},
 	    .new_rkey = settings().always_invalidate,
+	    .fences = path_.fences(),
+	    .path_serial = path_.serial(),
 	});
 	rdma_conn_param param{};
 	param.private_data = &reply;
@@ -229,8 +231,8 @@ void ServerConnection::received(ib_cq *, ib_wc *wc)
 void ServerConnection::on_immediate(const ib_wc &wc)
 {
 	path_.heartbeat().on_traffic();
-	Result<ServerImm> imm =
-	    settings().layout.decode_at_server(Immediate::from_network(wc.ex.imm_data), {cid()});
+	Result<ServerImm> imm = settings().layout.decode_at_server(
+	    Immediate::from_network(wc.ex.imm_data), {cid()}, path_.fences());
 	if (!imm.ok()) [[unlikely]] {
 		path_.refuse(Refusal::ImmediateMalformed, "malformed immediate");
 		return;
@@ -245,6 +247,9 @@ void ServerConnection::on_immediate(const ib_wc &wc)
 		break;
 	case ServerImm::Kind::HeartbeatAck:
 		path_.heartbeat().on_ack();
+		break;
+	case ServerImm::Kind::Fence:
+		path_.on_fence(imm->serial);
 		break;
 	}
 }

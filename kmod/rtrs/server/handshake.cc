@@ -6,6 +6,7 @@
 // event handler's result lets the connection manager destroy the id. Behind that point the handler
 // returns 0 whatever happens, and the path's close work destroys the id.
 #include <cxxrt/log.hh>
+#include <rtrs/pure/fence.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/server.hh>
 #include <rtrs/server/trace.hh>
@@ -91,12 +92,37 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 Status Session::connect(rdma_cm_id *id, const ConnectRequestFields &fields)
 {
 	LockGuard held(lock_);
+	TRY(enter_epoch(fields));
 	Path *path = TRY(find_or_create_path(id, fields));
 	const Status s = path->add_connection(id, fields);
 	// A new path whose first connection was refused has no other. It ends like any path.
 	if (!s.ok() && fields.cid.is_service() && path->is_unused())
 		path->close();
 	return s;
+}
+
+// Protocol J.1. All paths of an earlier epoch are dead for the client, and requests on them given
+// up, whether or not we have noticed: they close, and the new path waits for the ends of their
+// requests before it is CONNECTED. An attempt that began before the latest epoch comes too late:
+// requests that it must wait for were given up since.
+Status Session::enter_epoch(const ConnectRequestFields &fields)
+{
+	if (!fields.fences)
+		return {};
+	if (paths_.empty())
+		epoch_ = fields.epoch;
+	if (later_epoch(epoch_, fields.epoch))
+		return err::econnreset;
+	epoch_ = fields.epoch;
+	for (Path &path : paths_)
+		if (path.is_of_older_epoch(epoch_))
+			path.close();
+	return {};
+}
+
+bool Path::is_of_older_epoch(u32 epoch) const
+{
+	return fences_ && later_epoch(epoch, epoch_);
 }
 
 Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields)
@@ -127,7 +153,9 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 	if (tag == kMaxPaths)
 		return err::econnreset;
 
-	Ref<Path> path = TRY(Path::create(*this, *id, fields, {static_cast<u16>(tag)}));
+	last_serial_ = next_serial(last_serial_);
+	Ref<Path> path =
+	    TRY(Path::create(*this, *id, fields, {static_cast<u16>(tag)}, last_serial_));
 	if (predecessor)
 		path->succeeds(*predecessor);
 	__set_bit(tag, tags_);

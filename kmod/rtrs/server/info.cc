@@ -48,6 +48,7 @@ Status Path::become_connected()
 		return err::eproto;
 	}
 	TRY(claim_name());
+	TRY(outwait_old_requests());
 	// Before anything tells the client that it may send.
 	for (auto &con : connections_)
 		TRY(con->post_recvs());

@@ -17,14 +17,16 @@ constinit u32 next_vector = 0;
 
 } // namespace
 
-Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields, PathTag tag)
+Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields, PathTag tag,
+	   u32 serial)
     : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
       connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
-      ends_(PathEnds::of(id)), hca_port_(id.port_num), half_open_{},
+      fences_(fields.fences), epoch_(fields.epoch), serial_(serial), ends_(PathEnds::of(id)),
+      hca_port_(id.port_num), half_open_{},
       setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
 									 nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe), handshake_timer_(this),
-      info_(this), close_(this)
+      info_(this), fence_(this), close_(this)
 {
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
@@ -42,9 +44,9 @@ Path::~Path()
 }
 
 Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
-			       const ConnectRequestFields &fields, PathTag tag)
+			       const ConnectRequestFields &fields, PathTag tag, u32 serial)
 {
-	Path *object = new (GFP_KERNEL) Path(session, id, fields, tag);
+	Path *object = new (GFP_KERNEL) Path(session, id, fields, tag, serial);
 	if (!object)
 		return err::enomem;
 	Ref<Path> path = Ref<Path>::adopt(object);
@@ -113,6 +115,7 @@ void Path::close()
 	session_->path_closing();
 	close_.queue(module_->control);
 	setup_wait_.wake_all();
+	session_->path_progressed();
 }
 
 void Path::refuse(Refusal why, const char *detail)
@@ -169,6 +172,12 @@ void Path::leave()
 
 // ---- end ----
 
+void Path::reach(Progress progress)
+{
+	__atomic_store_n(&progress_, progress, __ATOMIC_RELEASE);
+	session_->path_progressed();
+}
+
 // Each step needs those before it:
 //  1. The state is CLOSING (whoever queued this has set it): no connection is added, no request is
 //     taken, the handshake does not go on. Works and requests of the connection manager that saw
@@ -178,11 +187,11 @@ void Path::leave()
 //  3. Every connection is disconnected and drained: every completion handler has run, none will
 //     run again. No request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
-//     path's.
+//     path's. From here on the path is quiet, which is what a fence waits for.
 //  5. The sysfs directory goes. It is not needed by what follows, which can take long, and a new
 //     attempt of the client wants to use the name.
-//  6. Every request that the user has is answered. The path is taken off the user, who is told
-//     if it was the session's last.
+//  6. Every request that the user has is answered: what a new path of the session waits for. The
+//     path is taken off the user, who is told if it was the session's last.
 //  7. Memory regions, then mappings, queue pairs and the device's protection domain; then the ids,
 //     which waits for running event handlers. The removal of a device waits for its ids: so they
 //     go last.
@@ -194,6 +203,7 @@ void Path::run_close()
 	handshake_timer_.cancel_sync();
 	session.settle();
 	info_.cancel_sync();
+	fence_.cancel_sync();
 	session.server().admission().leave(half_open_);
 
 	heartbeat_.stop();
@@ -205,20 +215,23 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->drain();
-	// A last INFO_REQ may have queued it again. It sees the state and does nothing.
+	// A last INFO_REQ or FENCE may have queued them again. They see the state and do nothing.
 	info_.cancel_sync();
+	fence_.cancel_sync();
 
 	for (auto &con : connections_)
 		if (con)
 			con->drop_pending();
 	for (RequestSlot &slot : session)
 		slot.forget(*this);
+	reach(kQuiet);
 
 	session.hide(*this);
 	hidden_.complete();
 	predecessor_.reset();
 
 	gate_->close();
+	reach(kEnded);
 	session.take_down(*this);
 
 	regions_.reset();

@@ -41,13 +41,16 @@ public:
 	// A path for the connection request of its cid 0, without any connection yet. Maps the
 	// session's chunks. Errors are those of the device and of memory. May sleep.
 	static Result<cxxrt::Ref<Path>> create(Session &session, const rdma_cm_id &id,
-					       const ConnectRequestFields &fields, PathTag tag);
+					       const ConnectRequestFields &fields, PathTag tag,
+					       u32 serial);
 	~Path();
 
 	// ---- handshake (handshake.cc); the session's lock is held ----
 
 	// Whether `fields` begins a newer attempt of the same path (protocol G.2, recon_cnt).
 	bool is_older_than(const ConnectRequestFields &fields) const;
+	// Whether the client has given up requests since this path's attempt began (protocol J.1).
+	bool is_of_older_epoch(u32 epoch) const;
 	// No connection was ever added.
 	bool is_unused() const { return !connections_[0]; }
 	// An error leaves the id with the caller, who rejects it. After success the id is the
@@ -85,6 +88,13 @@ public:
 	void on_setup_sent();
 	// Under the session's lock.
 	bool all_accepted() const;
+	// FENCE, in a completion handler: the rest runs on the control queue.
+	void on_fence(u32 serial);
+	// Queues are drained and parked requests dropped: what the client sent on this path and
+	// has not begun yet never will. Any context.
+	bool quiet() const { return __atomic_load_n(&progress_, __ATOMIC_ACQUIRE) >= kQuiet; }
+	// Also every request that the user had has been answered.
+	bool ended() const { return __atomic_load_n(&progress_, __ATOMIC_ACQUIRE) >= kEnded; }
 	const DmaBuffer &info_request() const { return info_request_; }
 
 	// ---- parts, for the code of this folder ----
@@ -92,6 +102,9 @@ public:
 	Session &session() { return *session_; }
 	const char *name() const { return name_.c_str(); }
 	PathTag tag() const { return tag_; }
+	// Protocol J.1: whether the client knows fences, and the number it knows this path by.
+	bool fences() const { return fences_; }
+	u32 serial() const { return serial_; }
 	const Uuid &id() const { return uuid_; }
 	const PathEnds &ends() const { return ends_; }
 	const DeviceRef &device_ref() const { return device_; }
@@ -129,7 +142,7 @@ private:
 	};
 
 	Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields,
-	     PathTag tag);
+	     PathTag tag, u32 serial);
 	Status allocate(ib_device *ibdev);
 	// Likewise, traced.
 	bool move(ServerPathState to);
@@ -138,6 +151,9 @@ private:
 	static void heartbeat_lost(void *path);
 
 	void run_info();
+	void run_fence();
+	Status post_fence_done(u32 serial);
+	Status outwait_old_requests();
 	Status become_connected();
 	Status send_info_response();
 	Status claim_name();
@@ -145,6 +161,9 @@ private:
 	template <class Post> Status post_setup(Post &&post);
 
 	void run_close();
+	// How far the close work is.
+	enum Progress : u8 { kOpen, kQuiet, kEnded };
+	void reach(Progress progress);
 
 	// Files of sysfs.
 	void show_hca_name(cxxrt::SysfsText &text);
@@ -166,6 +185,9 @@ private:
 	const Uuid uuid_;
 	const u16 connection_count_;
 	const u16 reconnect_count_;
+	const bool fences_;
+	const u32 epoch_;
+	const u32 serial_;
 	const PathEnds ends_;
 	cxxrt::TextBuffer<RTRS_PAIR_TEXT> name_;
 	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
@@ -173,7 +195,9 @@ private:
 	int vector_base_ = 0;
 
 	State state_;
-	HalfOpen half_open_; // under the admission's lock
+	u8 progress_ = kOpen;
+	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
+	HalfOpen half_open_;   // under the admission's lock
 	DeviceRef device_;
 	PathRegions regions_;
 	DmaBuffer rkey_messages_; // RkeyResponse[slot], empty without always_invalidate
@@ -200,6 +224,7 @@ private:
 	HeartbeatTimer heartbeat_;
 	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
 	cxxrt::Work<Path, &Path::run_info> info_;
+	cxxrt::Work<Path, &Path::run_fence> fence_;
 	cxxrt::RefWork<Path, &Path::run_close> close_;
 };
 

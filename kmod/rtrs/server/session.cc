@@ -10,7 +10,7 @@ using namespace cxxrt;
 namespace rtrs::server {
 
 Session::Session(Server &server, const Uuid &id, const sockaddr_storage &founder)
-    : server_(server), id_(id), founder_(founder)
+    : server_(server), id_(id), founder_(founder), last_serial_(get_random_u32())
 {
 }
 
@@ -125,6 +125,27 @@ void Session::remove(Path &path)
 		__clear_bit(path.tag().value, tags_);
 	}
 	Ref<Path>::adopt(&path).reset();
+}
+
+Ref<Path> Session::close_by_serial(u32 serial, const Path &self)
+{
+	LockGuard held(lock_);
+	for (Path &path : paths_) {
+		if (path.serial() != serial || &path == &self)
+			continue;
+		path.close();
+		return Ref<Path>::share(&path);
+	}
+	return {};
+}
+
+Ref<Path> Session::find_unended(const Path &self)
+{
+	LockGuard held(lock_);
+	for (Path &path : paths_)
+		if (&path != &self && path.closing() && !path.ended())
+			return Ref<Path>::share(&path);
+	return {};
 }
 
 Path *Session::find_path(const Uuid &id)

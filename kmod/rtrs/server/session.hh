@@ -58,6 +58,14 @@ public:
 	void take_down(Path &path);
 	// Nothing of the path is left; drops the list's reference.
 	void remove(Path &path);
+	// Makes the path of this serial close, unless it is `self`. None: it has gone long ago.
+	cxxrt::Ref<Path> close_by_serial(u32 serial, const Path &self);
+	// A path that is closing and whose requests have not all ended, if there is one but `self`.
+	cxxrt::Ref<Path> find_unended(const Path &self);
+	// A path began to close, or came closer to its end. Any context.
+	void path_progressed() { progress_.wake_all(); }
+	// Wakes when path_progressed().
+	cxxrt::WaitQueue &progress() { return progress_; }
 	// Waits until no connection request works on the path; later ones see that it is closing.
 	void settle() { LockGuard held(lock_); }
 
@@ -90,6 +98,7 @@ private:
 
 	Result<Path *> find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields);
 	Path *find_path(const Uuid &id);
+	Status enter_epoch(const ConnectRequestFields &fields);
 	Status show(Path &path);
 
 	Server &server_;
@@ -99,11 +108,14 @@ private:
 	cxxrt::Array<RequestSlot> slots_;
 	cxxrt::Array<u8> areas_;
 	u32 open_paths_ = 0;
+	cxxrt::WaitQueue progress_{cxxrt::lock_class<"rtrs_progress">()};
 
 	cxxrt::Mutex lock_{cxxrt::lock_class<"rtrs_session">()};
 	// All below under lock_.
 	cxxrt::List<Path, &Path::session_node> paths_;
 	unsigned long tags_[BITS_TO_LONGS(kMaxPaths)] = {};
+	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
+	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;
 	u32 up_paths_ = 0;
 	void *user_ = nullptr;

@@ -34,6 +34,9 @@ constexpr u32 kConnectTimeoutMs = 30000;
 constexpr u32 kReconnectPauseMs = 1000;
 constexpr u32 kReconnectJitterMs = 8; // exclusive
 constexpr u32 kMaxSignalInterval = 512;
+// Protocol J.1: how long a client waits for the end of a fence before it gives up the path that
+// carries it.
+constexpr u32 kFenceTimeoutMs = 30000;
 
 constexpr u32 kCmRetryCount = 7;
 constexpr u32 kRnrRetryCount = 7;

@@ -13,6 +13,9 @@ enum class ImmType : u8 {
 	IoResponseWithInvalidate = 2,
 	Heartbeat = 8,
 	HeartbeatAck = 9,
+	// Extension "fence" (protocol J.1), between peers that both offer it.
+	Fence = 10,
+	FenceDone = 11,
 };
 
 // 4 bits of type (any value may arrive), 28 bits of payload.
@@ -53,19 +56,21 @@ constexpr Immediate kHeartbeatAckImm{ImmType::HeartbeatAck, 0};
 
 // What arrives at the server.
 struct ServerImm {
-	enum class Kind : u8 { Request, Heartbeat, HeartbeatAck };
+	enum class Kind : u8 { Request, Heartbeat, HeartbeatAck, Fence };
 	Kind kind;
 	Slot slot;	    // Request
 	ChunkOffset offset; // Request: where the header lies
+	u32 serial = 0;	    // Fence: of the path that the client has given up
 };
 
 // What arrives at the client.
 struct ClientImm {
-	enum class Kind : u8 { Response, Heartbeat, HeartbeatAck };
+	enum class Kind : u8 { Response, Heartbeat, HeartbeatAck, FenceDone };
 	Kind kind;
 	Slot slot;	  // Response
 	int error;	  // Response: 0 or a negative errno
 	bool invalidated; // Response: the server has invalidated the request's rkey
+	u32 serial = 0;	  // FenceDone: of the path that is quiet now
 };
 
 // The slot that a response names; not checked against the queue depth.
@@ -98,10 +103,18 @@ public:
 	}
 
 	// Server side (protocol G.2 "imm"). Any error closes the path: EPROTO for a type that no
-	// client sends or a heartbeat on another connection than cid 0, EINVAL for a slot outside
-	// the queue or an offset at which not even the smallest header fits into the chunk.
-	constexpr Result<ServerImm> decode_at_server(Immediate imm, ConnectionId cid) const
+	// client sends, a heartbeat or fence on another connection than cid 0, or a fence of a
+	// client that has not offered it; EINVAL for a slot outside the queue or an offset at which
+	// not even the smallest header fits into the chunk.
+	constexpr Result<ServerImm> decode_at_server(Immediate imm, ConnectionId cid,
+						     bool fences = false) const
 	{
+		if (fences && imm.is(ImmType::Fence)) {
+			if (!cid.is_service())
+				return err::eproto;
+			return ServerImm{ServerImm::Kind::Fence, Slot{0}, ChunkOffset{0},
+					 imm.payload()};
+		}
 		if (imm.is(ImmType::Heartbeat) || imm.is(ImmType::HeartbeatAck)) {
 			if (!cid.is_service())
 				return err::eproto;
@@ -120,10 +133,18 @@ public:
 		return ServerImm{ServerImm::Kind::Request, slot, offset};
 	}
 
-	// Client side. EPROTO for a type that no server sends or a heartbeat on another connection
-	// than cid 0, EINVAL for a slot outside the queue.
-	constexpr Result<ClientImm> decode_at_client(Immediate imm, ConnectionId cid) const
+	// Client side. EPROTO for a type that no server sends, a heartbeat or a fence's end on
+	// another connection than cid 0, or the latter from a server that knows no fences; EINVAL
+	// for a slot outside the queue.
+	constexpr Result<ClientImm> decode_at_client(Immediate imm, ConnectionId cid,
+						     bool fences = false) const
 	{
+		if (fences && imm.is(ImmType::FenceDone)) {
+			if (!cid.is_service())
+				return err::eproto;
+			return ClientImm{ClientImm::Kind::FenceDone, Slot{0}, 0, false,
+					 imm.payload()};
+		}
 		if (imm.is(ImmType::Heartbeat) || imm.is(ImmType::HeartbeatAck)) {
 			if (!cid.is_service())
 				return err::eproto;

@@ -21,9 +21,14 @@ struct ConnectRequest {
 	Uuid path_uuid;
 	Uuid session_uuid;
 	u8 flags;
-	u8 reserved[11];
+	// Extensions that the client offers, and the epoch of J.1; 0 from other clients.
+	u8 features;
+	u8 reserved[2];
+	Le32 epoch;
+	u8 reserved2[4];
 
 	enum : u8 { kFirstConn = 1 << 0 };
+	enum : u8 { kFences = 1 << 0 };
 };
 static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectRequest, ip_version) == 1);
@@ -35,7 +40,8 @@ static_assert(__builtin_offsetof(ConnectRequest, recon_cnt) == 10);
 static_assert(__builtin_offsetof(ConnectRequest, path_uuid) == 12);
 static_assert(__builtin_offsetof(ConnectRequest, session_uuid) == 28);
 static_assert(__builtin_offsetof(ConnectRequest, flags) == 44);
-static_assert(__builtin_offsetof(ConnectRequest, reserved) == 45);
+static_assert(__builtin_offsetof(ConnectRequest, features) == 45);
+static_assert(__builtin_offsetof(ConnectRequest, epoch) == 48);
 
 // The accept, and with only magic, version and error set, the reject.
 struct ConnectReply {
@@ -46,9 +52,14 @@ struct ConnectReply {
 	Le32 max_io_size;
 	Le32 max_hdr_size;
 	Le32 flags;
-	u8 reserved[36];
+	// Extensions that the client offered and the server takes up, and the serial number of the
+	// path of J.1; 0 from other servers.
+	Le32 features;
+	Le32 path_serial;
+	u8 reserved[28];
 
 	enum : u32 { kNewRkey = 1 << 1 };
+	enum : u32 { kFences = 1 << 0 };
 };
 static_assert(sizeof(ConnectReply) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectReply, version) == 2);
@@ -57,7 +68,8 @@ static_assert(__builtin_offsetof(ConnectReply, queue_depth) == 6);
 static_assert(__builtin_offsetof(ConnectReply, max_io_size) == 8);
 static_assert(__builtin_offsetof(ConnectReply, max_hdr_size) == 12);
 static_assert(__builtin_offsetof(ConnectReply, flags) == 16);
-static_assert(__builtin_offsetof(ConnectReply, reserved) == 20);
+static_assert(__builtin_offsetof(ConnectReply, features) == 20);
+static_assert(__builtin_offsetof(ConnectReply, path_serial) == 24);
 
 struct ConnectRequestFields {
 	ConnectionId cid;
@@ -66,6 +78,9 @@ struct ConnectRequestFields {
 	Uuid path;
 	Uuid session;
 	bool first_connection;
+	// Protocol J.1: the client knows fences; then `epoch` is valid.
+	bool fences = false;
+	u32 epoch = 0;
 };
 
 struct ConnectReplyFields {
@@ -73,6 +88,9 @@ struct ConnectReplyFields {
 	ByteCount max_io_size;
 	ByteCount max_header_size;
 	bool new_rkey;
+	// Protocol J.1: the server knows fences; then `path_serial` is valid.
+	bool fences = false;
+	u32 path_serial = 0;
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -121,6 +139,8 @@ inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
 	    .session = m.session_uuid,
 	    // The other bits are reserved: a big-endian peer may set bit 7 (protocol A.3).
 	    .first_connection = (m.flags & ConnectRequest::kFirstConn) != 0,
+	    .fences = (m.features & ConnectRequest::kFences) != 0,
+	    .epoch = m.epoch.get(),
 	};
 }
 
@@ -135,6 +155,8 @@ inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
 	m.path_uuid = f.path;
 	m.session_uuid = f.session;
 	m.flags = f.first_connection ? ConnectRequest::kFirstConn : 0;
+	m.features = f.fences ? ConnectRequest::kFences : 0;
+	m.epoch = f.fences ? f.epoch : 0;
 	return m;
 }
 
@@ -175,6 +197,8 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .max_io_size = {io},
 	    .max_header_size = {header},
 	    .new_rkey = (m.flags.get() & ConnectReply::kNewRkey) != 0,
+	    .fences = (m.features.get() & ConnectReply::kFences) != 0,
+	    .path_serial = m.path_serial.get(),
 	};
 }
 
@@ -187,6 +211,8 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 	m.max_io_size = f.max_io_size.value;
 	m.max_hdr_size = f.max_header_size.value;
 	m.flags = f.new_rkey ? u32{ConnectReply::kNewRkey} : u32{0};
+	m.features = f.fences ? u32{ConnectReply::kFences} : u32{0};
+	m.path_serial = f.fences ? f.path_serial : 0;
 	return m;
 }
 

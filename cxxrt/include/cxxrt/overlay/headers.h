@@ -62,6 +62,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
+#include <linux/sort.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/string.h>

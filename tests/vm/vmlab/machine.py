@@ -186,6 +186,10 @@ class Machine:
             raise CommandFailed(f"{self.name}: {what}: {job.summary()}\n{result.out[-1500:]}")
         return result.out
 
+    def uptime(self) -> float:
+        """Seconds on the machine's own clock, which an emulated machine may run slower than the host's."""
+        return float(self.run("cut -d' ' -f1 /proc/uptime"))
+
     def state(self) -> str:
         """What may explain a failure: modules, network, RDMA, disks."""
         if not self.alive:

@@ -143,7 +143,7 @@ def sessions(machine: Machine, side: str) -> list[str]:
 def wait_until(machine: Machine, condition: str, limit: float, what: str) -> float:
     """Seconds until a shell condition holds inside the machine."""
     script = f"n=0\nwhile ! {{ {condition}; }}; do sleep 0.2; done\ncut -d' ' -f1 /proc/uptime"
-    begin = float(machine.run("cut -d' ' -f1 /proc/uptime"))
+    begin = machine.uptime()
     result = machine.try_run(script, limit)
     if not result.ok:
         raise AssertionError(f"{machine.name}: {what}: not within {limit:.0f} s")

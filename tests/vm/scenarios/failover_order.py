@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Requests of a dying path reach the server over another one in the order in which they were submitted."""
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, folder
+
+OURS = ("client", "server")
+BLOCKS = 24
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    # So few slots that they are given out in a circle: their order is not that of time.
+    rnbd.load_server(lab, sess_queue_depth=32)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
+    lab.client.run(f"tc qdisc replace dev {lab.client.netdev(0)} root netem loss 100%")
+    trace = "/sys/kernel/tracing"
+    lab.server.run(f"mountpoint -q {trace} || mount -t tracefs none {trace}\n"
+                   f"echo 0 >{trace}/tracing_on; echo >{trace}/trace\n"
+                   f"echo 1 >{trace}/events/block/block_bio_queue/enable; echo 1 >{trace}/tracing_on")
+    # One process for each block, one after the other, from the last block to the first.
+    writers = "\n".join(f"dd if=/dev/zero of=/dev/{name} bs=4096 seek={n} count=1 oflag=direct conv=notrunc 2>/dev/null &\n"
+                        f"until [ $(cut -c9-17 /sys/block/{name}/inflight) -ge {BLOCKS - n} ]; do :; done"
+                        for n in reversed(range(BLOCKS)))
+    load = lab.client.spawn(f"{writers}\nwait", 180)
+    rnbd.wait_until(lab.client, f"[ $(cut -c9-17 /sys/block/{name}/inflight) -ge {BLOCKS} ]", 60, "all in flight")
+    rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
+    gone = lab.client.spawn(f"echo 1 >{folder(lab, 0)}/disconnect", 120)
+    rnbd.check(lab.client.wait(load).ok, "a write failed")
+    out = lab.server.run(f"echo 0 >{trace}/tracing_on; cat {trace}/trace; echo 0 >{trace}/events/block/block_bio_queue/enable")
+    # "... block_bio_queue: 252,0 WS 184 + 8 [kworker/u3:1]"
+    sectors = [int(words[words.index("+") - 1]) for line in out.splitlines()
+               if "block_bio_queue" in line and "+" in (words := line.split()) and words[words.index("+") - 2].startswith("W")]
+    rnbd.equal(sectors, [8 * n for n in reversed(range(BLOCKS))], "order of the writes at the server")
+    lab.client.run(f"tc qdisc del dev {lab.client.netdev(0)} root")
+    rnbd.check(lab.client.wait(gone).ok, "disconnect failed")
+    rnbd.unmap(lab, name)

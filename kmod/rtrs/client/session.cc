@@ -165,10 +165,14 @@ Status Session::insert(Path &path)
 	// Else the close, which waits for this operation, has not asked the path to end.
 	if (closing())
 		return err::enodev;
-	for (Path &other : paths_)
+	bool connected = false;
+	for (Path &other : paths_) {
 		if (other.same_addresses(path.addresses()))
 			return err::eexist;
-	if (paths_.empty())
+		connected |= other.connected();
+	}
+	// With no path up, the server may have started anew and not know the session any more.
+	if (!connected)
 		path.may_create_session();
 	paths_.push_back(path);
 	return {};

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One of two paths flaps every few seconds under verified I/O: no request fails and no byte is wrong.
+
+It is ended in each way in turn: by the client, by the server, by its cable. RNBD_FLAP_SECONDS says for how long.
+"""
+
+import os
+import time
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
+
+SLOW = True
+OURS = ("client", "server")
+KINDS = ("stock", "debug")
+VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
+SECONDS = float(os.environ.get("RNBD_FLAP_SECONDS", "15"))
+
+
+def run(lab: Lab, invalidate: str) -> None:
+    disk = rnbd.null_disk(lab.server)
+    rnbd.load_server(lab, always_invalidate=invalidate)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
+    # A pulled cable shows in seconds.
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "500")
+    load = verified_load(lab, name)
+    ways = (at_client, at_server, by_cable)
+    began, flaps = time.monotonic(), 0
+    while flaps < len(ways) or time.monotonic() - began < SECONDS:
+        nic = flaps % 2
+        carries(lab, nic, "is at work before it goes")
+        ways[flaps % len(ways)](lab, nic)
+        rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, nic)}/state'"), "connected", "state of the path")
+        flaps += 1
+    for nic in (0, 1):
+        carries(lab, nic, "is at work at the end")
+    end_load(lab, load)
+    counts = [rnbd.read(lab.client, f"'{folder(lab, nic)}/stats/rdma'").split() for nic in (0, 1)]
+    rnbd.check(all(words[4] == "0" for words in counts), f"in flight at the end: {counts}")
+    rnbd.unmap(lab, name)
+
+
+def back(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.client, f"{folder(lab, nic)}/reconnect", "1", 120)
+
+
+def at_client(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.client, f"{folder(lab, nic)}/disconnect", "1", 120)
+    back(lab, nic)
+
+
+def at_server(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.server, f"{folder(lab, nic)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
+    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 30, "the loss shows")
+    back(lab, nic)
+
+
+def by_cable(lab: Lab, nic: int) -> None:
+    lab.client.set_link(nic, False)
+    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 40, "the loss shows")
+    lab.client.set_link(nic, True)
+    back(lab, nic)

@@ -146,8 +146,14 @@ Status ClientConnection::establish()
 	rtrs_addr_pair copy = pair;
 	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
 	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
-	TRY(Status::from_code(
-	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kConnectTimeoutMs)));
+	const Status resolving = Status::from_code(
+	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kConnectTimeoutMs));
+	if (!resolving.ok()) {
+		log_error(path_.log_name(), "no RDMA device for this address%s: %d",
+			  ib ? "; gid: is for InfiniBand, use ip: with RoCE" : "",
+			  resolving.code());
+		return resolving;
+	}
 	TRY(await(Step::AddressResolved));
 	TRY(path_.use_device(id_));
 	TRY(create_queues_for_role());

@@ -23,7 +23,8 @@ def run(lab: Lab) -> None:
                    f"echo 0 >{trace}/tracing_on; echo >{trace}/trace\n"
                    f"echo 1 >{trace}/events/block/block_bio_queue/enable; echo 1 >{trace}/tracing_on")
     # One process for each block, one after the other, from the last block to the first.
-    writers = "\n".join(f"dd if=/dev/zero of=/dev/{name} bs=4096 seek={n} count=1 oflag=direct conv=notrunc 2>/dev/null &\n"
+    writers = "\n".join(f"dd if=/dev/zero of=/dev/{name} bs=4096 seek={n} count=1 oflag=direct conv=notrunc "
+                        "2>/dev/null &\n"
                         f"until [ $(cut -c9-17 /sys/block/{name}/inflight) -ge {BLOCKS - n} ]; do :; done"
                         for n in reversed(range(BLOCKS)))
     load = lab.client.spawn(f"{writers}\nwait", 180)
@@ -31,10 +32,12 @@ def run(lab: Lab) -> None:
     rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
     gone = lab.client.spawn(f"echo 1 >{folder(lab, 0)}/disconnect", 120)
     rnbd.check(lab.client.wait(load).ok, "a write failed")
-    out = lab.server.run(f"echo 0 >{trace}/tracing_on; cat {trace}/trace; echo 0 >{trace}/events/block/block_bio_queue/enable")
+    out = lab.server.run(f"echo 0 >{trace}/tracing_on; cat {trace}/trace\n"
+                         f"echo 0 >{trace}/events/block/block_bio_queue/enable")
     # "... block_bio_queue: 252,0 WS 184 + 8 [kworker/u3:1]"
     sectors = [int(words[words.index("+") - 1]) for line in out.splitlines()
-               if "block_bio_queue" in line and "+" in (words := line.split()) and words[words.index("+") - 2].startswith("W")]
+               if "block_bio_queue" in line and "+" in (words := line.split())
+               and words[words.index("+") - 2].startswith("W")]
     rnbd.equal(sectors, [8 * n for n in reversed(range(BLOCKS))], "order of the writes at the server")
     lab.client.run(f"tc qdisc del dev {lab.client.netdev(0)} root")
     rnbd.check(lab.client.wait(gone).ok, "disconnect failed")

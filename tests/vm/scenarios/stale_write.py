@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A write that was on a path when it died never lands on a newer one: not out of a slow disk, not out of the network."""
+"""A write that was on a path when it died never lands on a newer one: neither from a slow disk nor from the network."""
 
 from vmlab import rnbd
 from vmlab.channel import Job
@@ -30,7 +30,8 @@ def slow_view(lab: Lab, disk: str) -> str:
     """A second device over the same disk, whose writes reach it late."""
     lab.server.run("modprobe dm-delay\n"
                    f"size=$(blockdev --getsz {disk})\n"
-                   f"dmsetup create --noudevsync slow --table \"0 $size delay {disk} 0 0 {disk} 0 {DELAY * 1000:.0f}\"\n"
+                   "dmsetup create --noudevsync slow "
+                   f"--table \"0 $size delay {disk} 0 0 {disk} 0 {DELAY * 1000:.0f}\"\n"
                    "[ -e /dev/mapper/slow ] || dmsetup mknodes slow")
     return lab.server.run("readlink -f /dev/mapper/slow").strip()
 

@@ -36,7 +36,7 @@ def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     rnbd.load_client(lab)
-    lab.client.run("echo 8192 >/sys/kernel/tracing/buffer_size_kb")
+    lab.client.run("echo 8192 >/sys/kernel/tracing/buffer_size_kb\necho 1 >/sys/kernel/tracing/tracing_on")
     name = rnbd.map_device(lab, disk, nr_poll_queues=1)
     rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/queue/io_poll"), "1", "io_poll")
     rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/nr_poll_queues"), "1", "nr_poll_queues")

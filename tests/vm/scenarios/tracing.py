@@ -61,7 +61,7 @@ def enable(machine: Machine, systems: dict[str, dict[str, str]]) -> None:
         rnbd.equal(sorted(n for n in listed if n not in ("enable", "filter")), sorted(events), f"events of {system}")
         for event, wanted in events.items():
             rnbd.equal(fields(machine, system, event), wanted, f"fields of {event}")
-    machine.run(f"echo 8192 >{TRACEFS}/buffer_size_kb\n"
+    machine.run(f"echo 8192 >{TRACEFS}/buffer_size_kb\necho 1 >{TRACEFS}/tracing_on\n"
                 + "\n".join(f"echo 1 >{TRACEFS}/events/{system}/enable" for system in systems))
 
 

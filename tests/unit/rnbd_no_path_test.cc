@@ -113,6 +113,19 @@ TEST(NoPath, ChangeWhileItWaits)
 	EXPECT_EQ(r.left(kSecond), 4 * kSecond);
 }
 
+TEST(NoPath, ARejectedDeviceIsNotWaitedFor)
+{
+	NoPathRule r = rule(kNoPathForever);
+	r.reject();
+	EXPECT_EQ(r.judge(0, 0), V::Fail);
+	EXPECT_TRUE(r.over(0));
+	r.lose(0);
+	EXPECT_EQ(r.judge(0, 0), V::Fail) << "nor when the path goes, too";
+	EXPECT_FALSE(r.limited());
+	r.restore();
+	EXPECT_EQ(r.judge(0, 0), V::Retry);
+}
+
 TEST(NoPath, EndIsFinal)
 {
 	NoPathRule r = rule(kNoPathForever);

@@ -66,6 +66,15 @@ public:
 	// No number in use.
 	bool empty() const { return xa_empty(&xa_); }
 
+	// Moves `id` on to the lowest number in use from it on. Null if there is none. As find().
+	T *next(u32 &id)
+	{
+		unsigned long index = id;
+		void *entry = xa_find(&xa_, &index, U32_MAX, XA_PRESENT);
+		if (entry)
+			id = static_cast<u32>(index);
+		return static_cast<T *>(entry);
+	}
 	// f(id, object) for all; removal inside is allowed.
 	template <class F> void for_each(F &&f)
 	{

@@ -17,7 +17,7 @@ Device::Device(Module &module, Ref<Session> session, const DeviceName &name, Acc
 	       u32 index)
     : module_(module), session_(session), name_(name), mode_(mode), index_(index),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
-      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this),
+      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this), unknown_id_(this),
       building_(lock_class<"rnbd_client building">()), directory_(*this)
 {
 	label_.print("%s@%s", name_.c_str(), session_->name());
@@ -97,7 +97,7 @@ void Device::lose_link()
 	if (!published_)
 		return;
 	log_warning(label(), "Device disconnected");
-	kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_OFFLINE);
+	send_event(KOBJ_OFFLINE);
 }
 
 // ---- unmap ----

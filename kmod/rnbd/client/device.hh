@@ -21,6 +21,8 @@
 #include <rnbd/pure/device_state.hh>
 #include <rnbd/pure/map_options.hh>
 #include <rnbd/pure/names.hh>
+#include <rnbd/pure/unflushed.hh>
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/open_response.hh>
 
@@ -66,16 +68,30 @@ public:
 	DeviceId id() const { return {READ_ONCE(id_)}; }
 	Session &session() const { return *session_; }
 	AccessMode access_mode() const { return mode_; }
-	bool read_only() const { return !may_write(mode_); }
+	// The mapping, or the device behind it.
+	bool read_only() const { return !may_write(mode_) || READ_ONCE(server_read_only_); }
+	// Which OPEN of the session id() is from.
+	u32 open_number() const { return READ_ONCE(open_number_); }
 	TextView path() const { return name_.view(); }
 	// "<path>@<session>", for the log.
 	const char *label() const { return label_.c_str(); }
 	u32 index() const { return index_; }
 	WaitingRequests &waiting() { return waiting_; }
 	DeviceStats &stats() { return *stats_; }
+	UnflushedWrites &unflushed() { return unflushed_; }
 
 	// Link lock held.
 	void lose_link();
+	// What the server says of the devices with ids from `first` on, up to the next to ask for,
+	// as of a time when it had opened `opens` of them.
+	struct StatesScope {
+		u32 first;
+		u32 opens;
+	};
+	void take_state(const DeviceStatesView &states, const StatesScope &scope);
+	const Wwid &wwid() const { return wwid_; }
+	// The server does not know the id that it gave in that OPEN. Any context.
+	void note_unknown_id(u32 open_number);
 	// Queues an OPEN, which ends in state Mapped or leaves the state alone. Its number is for
 	// await_open(). Any context.
 	u32 start_open();
@@ -101,12 +117,19 @@ private:
 	Status claim_unmap(bool say_close);
 	Status claim_unmap_unless_open();
 	void finish_unmap();
+	// device_follow.cc
+	void send_event(kobject_action action);
+	void follow_capacity(Sectors now);
+	void close_by_server();
+	void check_unknown_id();
 	// device_open.cc
 	void run_open();
 	void try_again_later(const Status &failed);
 	void open_again() { start_open(); }
 	Status open_once();
 	Status take_opened(Link &link, const OpenedDevice &opened);
+	Status check_unchanged(const OpenedDevice &now) const;
+	void check_instance(u64 now);
 	// device_publish.cc
 	Status publish(int no_path_timeout);
 	Status add_to_system();
@@ -125,9 +148,15 @@ private:
 	DeviceState state_ = DeviceState::Init;
 	u32 id_ = 0;
 	u32 epoch_ = 0; // in which id_ is valid
+	u32 open_number_ = 0;
 	DeviceProperties properties_{};
-	bool published_ = false; // others may touch disk_
-	bool say_close_ = false; // unmap sends CLOSE; set by who claims it
+	Wwid wwid_;	   // constant once it is not empty
+	u64 instance_ = 0; // of the server; 0: unknown
+	Sectors server_capacity_{};
+	bool server_read_only_ = false;
+	bool closed_by_server_ = false; // cause of state MappedDisconnected
+	bool published_ = false;	// others may touch disk_
+	bool say_close_ = false;	// unmap sends CLOSE; set by who claims it
 
 	cxxrt::Guarded<Opens, cxxrt::SpinLock> opens_;
 	cxxrt::WaitQueue changed_; // an OPEN ended, or unmapped
@@ -138,6 +167,9 @@ private:
 	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
 	WaitingRequests waiting_;
 	cxxrt::Box<DeviceStats> stats_;
+	UnflushedWrites unflushed_;
+	u32 unknown_open_ = 0;
+	cxxrt::RefWork<Device, &Device::check_unknown_id> unknown_id_;
 
 	// Held by map() while it makes the parts below, which finish_unmap() removes.
 	cxxrt::Mutex building_;

@@ -51,7 +51,7 @@ void Device::try_again_later(const Status &s)
 	if (s.ok() || s.error() == err::econnaborted || s.error() == err::econnreset)
 		return;
 	session_->with_link([&](Link &) {
-		if (state() == DeviceState::MappedDisconnected)
+		if (state() == DeviceState::MappedDisconnected && !closed_by_server_)
 			retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
 	});
 }
@@ -73,15 +73,39 @@ Status Device::open_once()
 }
 
 // What a disk can't change under its users; everything else is taken over (protocol G.3-19).
-static Status check_unchanged(const char *label, const DeviceProperties &was,
-			      const DeviceProperties &now)
+Status Device::check_unchanged(const OpenedDevice &now) const
 {
-	if (was.logical_block_size == now.logical_block_size)
+	const bool known = open_error_ == err::einval.code();
+	if (!wwid_.empty() && !now.wwid.empty() && !(wwid_ == now.wwid)) {
+		if (!known)
+			log_error(label(),
+				  "Device stays disconnected: the server has another one of that "
+				  "name, %s instead of %s",
+				  now.wwid.c_str(), wwid_.c_str());
+		return err::einval;
+	}
+	const u32 was = properties_.logical_block_size;
+	if (was == now.properties.logical_block_size)
 		return {};
-	log_error(label,
-		  "Device stays disconnected: its logical block size has changed from %u to %u",
-		  was.logical_block_size, now.logical_block_size);
+	if (!known)
+		log_error(label(),
+			  "Device stays disconnected: its logical block size has changed from %u "
+			  "to %u",
+			  was, now.properties.logical_block_size);
 	return err::einval;
+}
+
+// Link lock held, no request is with the server.
+void Device::check_instance(u64 now)
+{
+	const u64 was = instance_;
+	instance_ = now;
+	// An older server does not tell.
+	if (!was || !now || was == now || !properties_.writeback || !published_)
+		return;
+	if (unflushed_.server_restarted(disk_openers(disk_)))
+		log_error(label(), "The server has started anew, and may have lost writes that "
+				   "were not flushed: flushes fail until nobody has the disk open");
 }
 
 // Link lock held.
@@ -97,12 +121,19 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 		// Two commands asked; the server gave the same device for both.
 		return {};
 	case DeviceState::MappedDisconnected:
-		TRY(check_unchanged(label(), properties_, now));
+		TRY(check_unchanged(opened));
+		check_instance(opened.instance);
 		break;
 	case DeviceState::Init:
+		instance_ = opened.instance;
 		break;
 	}
 	properties_ = now;
+	server_capacity_ = now.capacity;
+	if (wwid_.empty())
+		wwid_ = opened.wwid;
+	closed_by_server_ = false;
+	WRITE_ONCE(open_number_, ++link.opens);
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
 	if (published_)
@@ -111,7 +142,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	waiting_.restore();
 	if (published_) {
 		set_capacity_and_notify(disk_, now.capacity.value);
-		kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_ONLINE);
+		send_event(KOBJ_ONLINE);
 		log_info(label(), "Device reconnected");
 	}
 	return {};

@@ -29,7 +29,7 @@ Status Device::add_to_system()
 	    session_->with_link([&](Link &) { return properties_; });
 	gendisk *disk = TRY(create_disk(*this, module_.major(), properties));
 	get(); // for the disk, until free_disk()
-	if (const int code = add_disk(disk)) {
+	if (const int code = device_add_disk(nullptr, disk, disk_attributes())) {
 		put_disk(disk);
 		put();
 		return cxxrt::Error::from_code(code);
@@ -41,7 +41,7 @@ Status Device::add_to_system()
 		update_disk_limits(disk_, properties_);
 		set_capacity_and_notify(disk_, properties_.capacity.value);
 		if (state() == DeviceState::Mapped)
-			kobject_uevent(&disk_to_dev(disk_)->kobj, KOBJ_ONLINE);
+			send_event(KOBJ_ONLINE);
 	});
 	return {};
 }

@@ -2,6 +2,7 @@
 #include <rnbd/client/disk.hh>
 
 #include <cxxrt/err_ptr.hh>
+#include <cxxrt/sysfs.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/session.hh>
 
@@ -23,6 +24,13 @@ int open_disk(block_device *bdev, fmode_t mode)
 	if (device.state() == DeviceState::Unmapped)
 		return -EIO;
 	return 0;
+}
+
+// The disk's open lock is held.
+void close_disk(gendisk *disk, fmode_t)
+{
+	if (!disk_openers(disk))
+		device_of(disk).unflushed().forget();
 }
 
 // A mapping that is read-only at the server can't be made writable here.
@@ -51,11 +59,36 @@ constinit const block_device_operations kDiskOperations = [] {
 	block_device_operations o{};
 	o.owner = THIS_MODULE;
 	o.open = open_disk;
+	o.release = close_disk;
 	o.set_read_only = set_disk_read_only;
 	o.getgeo = get_geometry;
 	o.free_disk = free_disk;
 	return o;
 }();
+
+ssize_t show_wwid(device *dev, device_attribute *, char *page)
+{
+	Device &device = device_of(dev_to_disk(dev));
+	const Wwid wwid = device.session().with_link([&](Link &) { return device.wwid(); });
+	cxxrt::SysfsText text(page);
+	text.print("%s\n", wwid.c_str());
+	return text.length();
+}
+
+constinit device_attribute wwid_attribute = [] {
+	device_attribute a{};
+	a.attr.name = "wwid";
+	a.attr.mode = 0444;
+	a.show = show_wwid;
+	return a;
+}();
+constinit attribute *attributes[] = {&wwid_attribute.attr, nullptr};
+constinit const attribute_group group = [] {
+	attribute_group g{};
+	g.attrs = attributes;
+	return g;
+}();
+constinit const attribute_group *groups[] = {&group, nullptr};
 
 // Requests are registered for remote access page by page, in 4 KiB units.
 constexpr u32 kSegmentBoundary = 4096 - 1;
@@ -75,6 +108,11 @@ void set_fixed_limits(request_queue *q, const rtrs_clt_attrs &transport,
 }
 
 } // namespace
+
+const attribute_group **disk_attributes()
+{
+	return groups;
+}
 
 void update_disk_limits(gendisk *disk, const DeviceProperties &properties)
 {

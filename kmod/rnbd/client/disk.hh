@@ -17,6 +17,9 @@ constexpr u32 kMaxDiskIndex = (1u << (MINORBITS - kPartitionBits)) - 1;
 // when it is freed, if it was added. What the kernel refuses. May sleep.
 Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties);
 
+// Attributes of the disk itself, for device_add_disk(): they are there when udev hears of it.
+const attribute_group **disk_attributes();
+
 // Takes over what may change while the disk is in use: write cache, discard, secure erase, write
 // zeroes. Any process context.
 void update_disk_limits(gendisk *disk, const DeviceProperties &properties);

@@ -77,11 +77,31 @@ blk_status_t status_for(int status)
 	}
 }
 
+// Before anybody learns of its end: not the user, nor who looks at all that ended with a path.
+void note_durability(const request *rq, int status)
+{
+	UnflushedWrites &unflushed = static_cast<Device *>(rq->q->queuedata)->unflushed();
+	switch (req_op(rq)) {
+	case REQ_OP_FLUSH:
+		if (status)
+			unflushed.flush_failed();
+		return;
+	case REQ_OP_WRITE:
+	case REQ_OP_WRITE_ZEROES:
+		if (!status && !(rq->cmd_flags & REQ_FUA))
+			unflushed.wrote();
+		return;
+	default:
+		return;
+	}
+}
+
 // Softirq, or process context of a poller or of a path that ends.
 void io_done(void *priv, int status)
 {
 	request *rq = static_cast<request *>(priv);
 	IoRequest::of(rq)->status = status;
+	note_durability(rq, status);
 	blk_mq_complete_request(rq);
 }
 
@@ -154,7 +174,14 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	if (changes_device(*op) && device.read_only()) [[unlikely]]
 		return BLK_STS_IOERR;
 
+	const bool flush = *op == Operation::Flush;
+	if (flush && !device.unflushed().begin_flush()) [[unlikely]] {
+		log_error_limited(device.label(), "Flush fails: the server lost writes");
+		return BLK_STS_IOERR;
+	}
+
 	blk_mq_start_request(rq);
+	IoRequest::of(rq)->open_number = device.open_number();
 	Session &session = device.session();
 	const Io message = message_for(device, rq, *op);
 	scatterlist *list = IoRequest::of(rq)->list();
@@ -179,6 +206,8 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	// The request may have ended by now, and is not looked at any more.
 	if (!code) [[likely]]
 		return BLK_STS_OK;
+	if (flush)
+		device.unflushed().flush_failed();
 	if (code == -EAGAIN || code == -ENOMEM) {
 		device.stats().count(&DeviceStats::Counters::requeues);
 		return BLK_STS_RESOURCE;
@@ -198,6 +227,8 @@ void complete_rq(request *rq)
 	if (status) [[unlikely]] {
 		if (status == -ECONNABORTED && lost_its_path(device, rq))
 			return;
+		if (status == -ENOTCONN)
+			device.note_unknown_id(IoRequest::of(rq)->open_number);
 		device.stats().count(&DeviceStats::Counters::errors);
 		log_error_limited(device.label(), "%s of %u bytes at sector %llu failed: %d",
 				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),

@@ -16,6 +16,7 @@ using cxxrt::u64;
 // with the tag set, and used by one request after the other.
 struct alignas(scatterlist) IoRequest {
 	int status = 0;
+	u32 open_number = 0; // of the device when it was sent
 	// When the block layer gave it to us first, by ktime_get_ns().
 	u64 began_ns = 0;
 	cxxrt::ListNode waiting_node; // of WaitingRequests

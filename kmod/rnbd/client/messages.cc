@@ -71,12 +71,31 @@ void Message::done(void *priv, int status)
 	session.sent(*self);
 }
 
-Result<u8> exchange_session_info(Session &session)
+Result<Agreement> exchange_session_info(Session &session)
 {
-	const SessionInfo m = make_session_info();
+	const u64 nonce = get_random_u64();
+	const SessionInfo m = make_extended_session_info(nonce);
 	Ref<Message> message =
 	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(SessionInfo)}));
-	return parse_session_info_response(message->answer());
+	const u8 version = TRY(parse_session_info_response(message->answer()));
+	return Agreement{.version = version,
+			 .extension = parse_extension_response(message->answer(), nonce),
+			 .epoch = message->epoch()};
+}
+
+// Which device it is, as far as the server tells.
+static Result<OpenedDevice> identify(Session &session, const DeviceProperties &properties,
+				     u32 epoch)
+{
+	const Extension extension = TRY(session.extension(epoch));
+	OpenedDevice opened{properties, epoch, {}, extension.instance};
+	if (!extension.has(feature::identify))
+		return opened;
+	const Identify m = make_identify(properties.device);
+	Ref<Message> message =
+	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)}, &epoch));
+	opened.wwid = TRY(parse_identify_response(message->answer()));
+	return opened;
 }
 
 Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name)
@@ -84,13 +103,20 @@ Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const Devi
 	const Open m = make_open(mode, name);
 	Ref<Message> message =
 	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)}));
+	Result<Extension> extension = session.extension(message->epoch());
 	const ClientLimits limits{
 	    .max_block_size = PAGE_SIZE,
-	    .trust_write_zeroes = rnbd_client_trust_write_zeroes,
+	    // A server that knows extensions is none of those that mean something else by it.
+	    .trust_write_zeroes =
+		rnbd_client_trust_write_zeroes || (extension.ok() && extension->features),
 	};
 	Result<DeviceProperties> properties = parse_open_response(message->answer(), limits);
-	if (properties.ok())
-		return OpenedDevice{*properties, message->epoch()};
+	if (properties.ok()) {
+		Result<OpenedDevice> opened = identify(session, *properties, message->epoch());
+		if (!opened.ok())
+			exchange_close(session, properties->device, message->epoch());
+		return opened;
+	}
 
 	log_error(session.name(), "The server's answer for %s makes no sense: %d", name.c_str(),
 		  properties.code());

@@ -8,6 +8,7 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rtrs/rtrs.h>
@@ -62,13 +63,20 @@ private:
 	cxxrt::Completion ended_;
 };
 
-// The version to speak.
-Result<u8> exchange_session_info(Session &session);
+// The version to speak, and what else is agreed on, in that epoch.
+struct Agreement {
+	u8 version;
+	Extension extension;
+	u32 epoch;
+};
+Result<Agreement> exchange_session_info(Session &session);
 
 // What the server opened, and the epoch in which its id is valid.
 struct OpenedDevice {
 	DeviceProperties properties;
 	u32 epoch;
+	Wwid wwid;    // empty if the server does not tell
+	u64 instance; // of the server, 0 if unknown
 };
 
 // An answer that makes no sense is EINVAL, and the device is closed again.

@@ -17,7 +17,7 @@ constexpr unsigned int kResumeRetryMs = 5'000;
 
 Session::Session(Module &module, TextView name, u32 poll_queues)
     : module_(module), poll_queues_(poll_queues), permits_(lock_class<"rnbd_client permits">()),
-      link_(lock_class<"rnbd_client link">()), resume_(this)
+      link_(lock_class<"rnbd_client link">()), resume_(this), watch_(*this)
 {
 	name_.assign(name);
 }
@@ -50,6 +50,8 @@ Status Session::open(const Destination &destination)
 	Status s = connect(destination);
 	if (s.ok())
 		s = introduce();
+	if (s.ok())
+		watch_.start();
 	set_open_status(s);
 	open_ended_.complete();
 	return s;
@@ -99,16 +101,29 @@ void Session::close()
 		rtrs_clt_close(transport);
 	// and when the last done() has returned, nothing looks at the transport any more.
 	messages_->close();
+	watch_.stop();
 	transport_ = nullptr;
 }
 
 Status Session::introduce()
 {
-	Result<u8> version = exchange_session_info(*this);
-	if (!version.ok())
-		return version.error();
-	__atomic_store_n(&version_, *version, __ATOMIC_RELAXED);
-	return {};
+	const Agreement agreed = TRY(exchange_session_info(*this));
+	__atomic_store_n(&version_, agreed.version, __ATOMIC_RELAXED);
+	return with_link([&](Link &link) -> Status {
+		if (link.epoch != agreed.epoch)
+			return err::econnreset;
+		link.extension = agreed.extension;
+		return {};
+	});
+}
+
+Result<Extension> Session::extension(u32 epoch)
+{
+	return with_link([&](Link &link) -> Result<Extension> {
+		if (link.epoch != epoch)
+			return err::econnreset;
+		return link.extension;
+	});
 }
 
 Status Session::add(Device &device)
@@ -213,6 +228,7 @@ void Session::lose_link()
 {
 	with_link([](Link &link) {
 		link.epoch++;
+		link.extension = {};
 		for (Device &device : link.devices)
 			device.lose_link();
 	});

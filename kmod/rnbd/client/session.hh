@@ -18,6 +18,8 @@
 #include <cxxrt/work.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/queues.hh>
+#include <rnbd/client/watch.hh>
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rtrs/rtrs.h>
 
@@ -32,6 +34,10 @@ struct Link {
 	// Counts losses of the link. The server forgets a session with its last path, so device ids
 	// are valid in one epoch only, and in the next one may name another device.
 	u32 epoch = 0;
+	// Counts successful OPENs.
+	u32 opens = 0;
+	// What SESS_INFO of this epoch agreed on; nothing before.
+	Extension extension;
 };
 
 // Where to connect to.
@@ -69,6 +75,9 @@ public:
 	TagSet &tags() { return tags_; }
 	// What SESS_INFO agreed on. Any context.
 	u8 version() const { return __atomic_load_n(&version_, __ATOMIC_RELAXED); }
+
+	// ECONNRESET if the epoch is over.
+	Result<Extension> extension(u32 epoch);
 
 	// Lists a device and takes a reference of it. EEXIST if the path is mapped already.
 	Status add(Device &device);
@@ -122,6 +131,7 @@ private:
 	cxxrt::Guarded<Link, cxxrt::Mutex> link_;
 	cxxrt::Completion open_ended_;
 	cxxrt::RefWork<Session, &Session::resume> resume_;
+	DeviceWatch watch_;
 };
 
 } // namespace rnbd::client

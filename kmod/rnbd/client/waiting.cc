@@ -77,6 +77,16 @@ void WaitingRequests::end()
 	fail_all(failed);
 }
 
+void WaitingRequests::reject()
+{
+	Requests failed;
+	room_.with([&](Room &room) {
+		room.rule.reject();
+		fail_if_over(room, failed);
+	});
+	fail_all(failed);
+}
+
 void WaitingRequests::set_timeout(int seconds)
 {
 	Requests failed;

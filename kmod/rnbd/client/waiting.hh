@@ -24,6 +24,8 @@ public:
 	void lose();
 	void restore();
 	void end();
+	// The server has closed the device: nothing waits for it.
+	void reject();
 	// After end(), before the owner dies. Sleeps.
 	void stop_timer() { expire_.cancel_sync(); }
 

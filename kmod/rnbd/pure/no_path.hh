@@ -37,21 +37,26 @@ public:
 		lost_ = true;
 		since_ = now;
 	}
-	constexpr void restore() { lost_ = false; }
+	constexpr void restore() { lost_ = rejected_ = false; }
+	// The server does not serve the device any more: that is no loss of a path.
+	constexpr void reject() { rejected_ = true; }
 	// The device is unmapped: final.
 	constexpr void end() { ended_ = true; }
 
 	// For a request that met no path and has existed since `began`.
 	constexpr Verdict judge(u64 began, u64 now) const
 	{
-		if (!in_time(lost_ ? since_ : began, now))
+		if (rejected_ || !in_time(lost_ ? since_ : began, now))
 			return Verdict::Fail;
 		return lost_ ? Verdict::Wait : Verdict::Retry;
 	}
 	// Whether what waits has to be failed now.
-	constexpr bool over(u64 now) const { return ended_ || (lost_ && !in_time(since_, now)); }
+	constexpr bool over(u64 now) const
+	{
+		return ended_ || rejected_ || (lost_ && !in_time(since_, now));
+	}
 	// Whether over() becomes true by time alone, and in how many nanoseconds.
-	constexpr bool limited() const { return lost_ && !ended_ && timeout_ > 0; }
+	constexpr bool limited() const { return lost_ && !ended_ && !rejected_ && timeout_ > 0; }
 	constexpr u64 left(u64 now) const
 	{
 		const u64 waited = elapsed(since_, now);
@@ -71,6 +76,7 @@ private:
 	int timeout_ = 0;
 	bool lost_ = false;
 	bool ended_ = false;
+	bool rejected_ = false;
 	u64 since_ = 0;
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Metadata and parameters of rnbd-server; the code is C++. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+#include <linux/dmi.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/string.h>
+#include <linux/utsname.h>
 
 #include <rnbd/server/server.h>
 
@@ -42,9 +44,23 @@ MODULE_PARM_DESC(dev_search_path,
 		 "Folder beneath which clients name devices; %SESSNAME% stands for the name of the "
 		 "client's session (default: /)");
 
+/*
+ * Names disks that have no identifier of their own, so it must stay the same when the machine
+ * starts again, and differ between machines.
+ */
+static char *server_id;
+module_param(server_id, charp, 0444);
+MODULE_PARM_DESC(server_id, "Identity of this machine in wwids (default: its UUID or host name)");
+
 static int __init rnbd_server_init(void)
 {
-	return rnbd_server_start(port_nr, dev_search_path);
+	const char *id = server_id;
+
+	if (!id || !*id)
+		id = dmi_get_system_info(DMI_PRODUCT_UUID);
+	if (!id || !*id)
+		id = init_utsname()->nodename;
+	return rnbd_server_start(port_nr, dev_search_path, id);
 }
 
 static void __exit rnbd_server_exit(void)

@@ -13,6 +13,7 @@
 #include <cxxrt/ref.hh>
 #include <cxxrt/sysfs.hh>
 #include <rnbd/server/block_device.hh>
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/operations.hh>
 
@@ -34,6 +35,13 @@ public:
 	[[nodiscard]] bool enter() { return users_->enter(); }
 	void leave() { users_->leave(); }
 	DeviceLimits limits() const;
+	// As it is now.
+	DeviceCondition condition() const
+	{
+		return {.device = id_,
+			.capacity = device_.capacity(),
+			.read_only = device_.read_only()};
+	}
 	block_device *device() const { return device_.get(); }
 
 	// ---- life

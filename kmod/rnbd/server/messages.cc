@@ -6,20 +6,9 @@
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
 #include <rnbd/server/trace.hh>
+#include <rnbd/wire/extension.hh>
 
 namespace rnbd {
-
-namespace {
-
-// Whole structures that were zeroed, never what the chunk held before. The parsers have checked
-// that there is room.
-template <class T> u32 put_answer(const rtrs_srv_request &r, const T &answer)
-{
-	__builtin_memcpy(r.data, &answer, sizeof(answer));
-	return sizeof(answer);
-}
-
-} // namespace
 
 void Session::run_message(const rtrs_srv_request &request)
 {
@@ -29,13 +18,17 @@ void Session::run_message(const rtrs_srv_request &request)
 
 Result<u32> Session::handle_message(const rtrs_srv_request &request)
 {
-	switch (TRY(parse_message_type(message_of(request)))) {
+	switch (TRY(parse_message_type(message_of(request), features_ != 0))) {
 	case MessageType::SessionInfo:
 		return handle_session_info(request);
 	case MessageType::Open:
 		return handle_open(request);
 	case MessageType::Close:
 		return handle_close(request);
+	case MessageType::DeviceStates:
+		return handle_device_states(request);
+	case MessageType::Identify:
+		return handle_identify(request);
 	default:
 		return err::einval;
 	}
@@ -46,7 +39,9 @@ Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
 	const u8 version = TRY(parse_session_info(message_of(request), transfer_of(request)));
 	trace::session_info(*this, request, version);
 	WRITE_ONCE(version_, version);
-	return put_answer(request, make_session_info_response(version));
+	SessionInfo answer = make_session_info_response(version);
+	WRITE_ONCE(features_, answer_extension(message_of(request), module_.instance(), answer));
+	return put_answer(request, answer);
 }
 
 Result<u32> Session::handle_open(const rtrs_srv_request &request)

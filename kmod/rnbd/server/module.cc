@@ -36,9 +36,9 @@ void handle_request(void *priv, const rtrs_srv_request *request)
 
 } // namespace
 
-Result<cxxrt::Box<Module>> Module::create(const char *search_path)
+Result<cxxrt::Box<Module>> Module::create(const char *search_path, const char *server_id)
 {
-	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, search_path));
+	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, search_path, server_id));
 	m->device_class_ = TRY(cxxrt::DeviceClass::create(cxxrt::lock_class<"rnbd-server">()));
 	m->ctl_ = TRY(cxxrt::ClassDevice::create_empty(m->device_class_, "ctl"));
 	m->devices_ =
@@ -83,9 +83,10 @@ int rnbd_server_check_search_path(const char *text)
 	return path.ok() ? static_cast<int>(path->size()) : path.code();
 }
 
-int rnbd_server_start(u16 port, const char *search_path)
+int rnbd_server_start(u16 port, const char *search_path, const char *server_id)
 {
-	rnbd::Result<cxxrt::Box<rnbd::Module>> created = rnbd::Module::create(search_path);
+	rnbd::Result<cxxrt::Box<rnbd::Module>> created =
+	    rnbd::Module::create(search_path, server_id);
 	if (!created.ok())
 		return created.code();
 	// Known to the transport's calls before they can come.

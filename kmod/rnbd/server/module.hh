@@ -11,8 +11,8 @@ namespace rnbd {
 
 class Module {
 public:
-	// Nobody is served before open(). `search_path` outlives the module. ENOMEM. May sleep.
-	static Result<cxxrt::Box<Module>> create(const char *search_path);
+	// Nobody is served before open(). The texts outlive the module. ENOMEM. May sleep.
+	static Result<cxxrt::Box<Module>> create(const char *search_path, const char *server_id);
 	// Ends all sessions and with them everything that is exported. May sleep.
 	~Module();
 
@@ -23,14 +23,23 @@ public:
 	Result<u32> max_io_bytes() const;
 
 	const char *search_path() const { return search_path_; }
+	// What tells this run of the module from others, never 0.
+	u64 instance() const { return instance_; }
+	// What tells this machine from others.
+	const char *server_id() const { return server_id_; }
 	Exports &exports() { return exports_; }
 
 private:
 	template <class T, class... Args>
 	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
-	explicit Module(const char *search_path) : search_path_(search_path) {}
+	Module(const char *search_path, const char *server_id)
+	    : search_path_(search_path), server_id_(server_id), instance_(get_random_u64() | 1)
+	{
+	}
 
 	const char *search_path_;
+	const char *server_id_;
+	const u64 instance_;
 	// Sessions are up from some time within open() on, in other threads.
 	rtrs_srv *server_ = nullptr;
 

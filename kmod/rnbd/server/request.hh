@@ -20,4 +20,12 @@ inline Transfer transfer_of(const rtrs_srv_request &r)
 	return {Transfer::Direction::Write, r.data_len};
 }
 
+// Whole structures that were zeroed, never what the chunk held before. The parsers have checked
+// that there is room.
+template <class T> u32 put_answer(const rtrs_srv_request &r, const T &answer)
+{
+	__builtin_memcpy(r.data, &answer, sizeof(answer));
+	return sizeof(answer);
+}
+
 } // namespace rnbd

@@ -15,8 +15,8 @@ extern "C" {
 /* Length of what `text` sets dev_search_path to, always its beginning; or -EINVAL. */
 int rnbd_server_check_search_path(const char *text);
 
-/* `search_path` is terminated and outlives the module's run. 0 or a negative errno. May sleep. */
-int rnbd_server_start(u16 port, const char *search_path);
+/* The texts are terminated and outlive the module's run. 0 or a negative errno. May sleep. */
+int rnbd_server_start(u16 port, const char *search_path, const char *server_id);
 void rnbd_server_stop(void);
 
 #ifdef __cplusplus

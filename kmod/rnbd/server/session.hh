@@ -72,6 +72,9 @@ private:
 	Result<u32> handle_session_info(const rtrs_srv_request &request);
 	Result<u32> handle_open(const rtrs_srv_request &request);
 	Result<u32> handle_close(const rtrs_srv_request &request);
+	// extension.cc; likewise.
+	Result<u32> handle_device_states(const rtrs_srv_request &request);
+	Result<u32> handle_identify(const rtrs_srv_request &request);
 	Result<DeviceProperties> open(const OpenRequest &request);
 	Status publish(Mapping &mapping);
 
@@ -83,6 +86,7 @@ private:
 	const u32 max_io_bytes_;
 	const u32 queue_depth_; // of the transport
 	u8 version_ = 0;	// until SESS_INFO
+	u32 features_ = 0;	// likewise
 	// Owns one reference of each mapping.
 	cxxrt::IdMap<Mapping> ids_;
 	// Destroyed first: its work uses the rest.

@@ -20,6 +20,11 @@ enum class MessageType : u16 {
 	OpenResponse = 3,
 	Io = 4,
 	Close = 5,
+	// Of our own, see extension.hh.
+	DeviceStates = 0x8000,
+	DeviceStatesResponse = 0x8001,
+	Identify = 0x8002,
+	IdentifyResponse = 0x8003,
 };
 
 enum class AccessMode : u8 {
@@ -126,9 +131,9 @@ static_assert(__builtin_offsetof(Io, padding) == 26);
 
 constexpr usize kMaxMessageSize = sizeof(Open);
 
-// Server side: which message a client sent. EMSGSIZE, EINVAL for types that only servers send or
-// nobody knows.
-inline Result<MessageType> parse_message_type(ByteView message)
+// Server side: which message a client sent; ours among them if the session agreed on extensions.
+// EMSGSIZE, EINVAL for types that only servers send or nobody knows.
+inline Result<MessageType> parse_message_type(ByteView message, bool extended = false)
 {
 	Result<MessageHeader> h = message.read<MessageHeader>();
 	if (!h.ok())
@@ -137,6 +142,10 @@ inline Result<MessageType> parse_message_type(ByteView message)
 					       MessageType::Io, MessageType::Close};
 	for (MessageType t : kFromClient)
 		if (h->is(t))
+			return t;
+	constexpr MessageType kExtended[] = {MessageType::DeviceStates, MessageType::Identify};
+	for (MessageType t : kExtended)
+		if (extended && h->is(t))
 			return t;
 	return err::einval;
 }

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The client follows what becomes of its device at the server, and refuses to go on where that would lose data."""
+
+from vmlab import fio, rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import folder
+
+SLOW = True
+OURS = ("client", "server")
+READ = "dd of=/dev/null bs=4k count=1 iflag=direct"
+NOTICE = 20  # the client looks every 5 s
+
+
+def entry(name: str, what: str) -> str:
+    return f"/sys/block/{name}/rnbd/{what}"
+
+
+def state(lab: Lab, name: str, want: str, limit: float = 30) -> None:
+    rnbd.wait_until(lab.client, f"grep -qx {want} {entry(name, 'state')}", limit, f"state {want}")
+
+
+def grown(lab: Lab) -> None:
+    lab.server.run("truncate -s 8M /run/file\nmodprobe loop\nlosetup /dev/loop7 /run/file")
+    name = rnbd.map_device(lab, "/dev/loop7")
+    size = f"/sys/block/{name}/size"
+    # A size that somebody wrote here stays until the server has news.
+    rnbd.write(lab.client, entry(name, "resize"), "8192")
+    events = lab.client.spawn("timeout 15 udevadm monitor --kernel --property || true", 60)
+    lab.client.run("sleep 7")
+    rnbd.equal(rnbd.read(lab.client, size), "8192", "size that was written into resize")
+    lab.server.run("truncate -s 16M /run/file\nlosetup -c /dev/loop7")
+    rnbd.wait_until(lab.client, f"[ $(cat {size}) = {16 << 11} ]", NOTICE, "the disk grows")
+    lab.client.run(f"dd if=/usr/bin/bash of=/dev/{name} bs=64k seek=200 count=8 oflag=direct 2>/dev/null\n"
+                   f"dd if=/dev/{name} bs=64k skip=200 count=8 iflag=direct 2>/dev/null |\n"
+                   "cmp -n 524288 - /usr/bin/bash")
+    seen = lab.client.wait(events).out
+    rnbd.check("RESIZE=1" in seen and f"DEVNAME=/dev/{name}" in seen, f"no resize event: {seen[-600:]}")
+    rnbd.unmap(lab, name)
+    lab.server.run("losetup -d /dev/loop7\nrm /run/file")
+
+
+def read_only(lab: Lab, disk: str) -> None:
+    name = rnbd.map_device(lab, disk)
+    for command, want in (("--setro", "1"), ("--setrw", "0")):
+        lab.server.run(f"blockdev {command} {disk}")
+        rnbd.wait_until(lab.client, f"[ $(cat /sys/block/{name}/ro) = {want} ]", NOTICE, f"ro becomes {want}")
+    fio.verify(lab.client, f"/dev/{name}")
+    rnbd.unmap(lab, name)
+
+
+def closed(lab: Lab, disk: str) -> None:
+    """force_close shows at the client, without I/O and with it, and only a remap opens the disk again."""
+    name = rnbd.map_device(lab, disk, no_path_timeout=-1)
+    force = f"/sys/class/rnbd-server/ctl/devices/{disk.removeprefix('/dev/')}/sessions/vm/force_close"
+    rnbd.write(lab.server, force, "1")
+    state(lab, name, "closed", NOTICE)
+    lab.client.run(f"! {READ} if=/dev/{name}", 20)
+    lab.client.run("sleep 7")
+    rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "nobody asked for a remap")
+    rnbd.write(lab.client, entry(name, "remap_device"), "1")
+    state(lab, name, "open")
+    load = fio.background(lab.client, f"/dev/{name}", 60)
+    lab.client.run("sleep 1")
+    rnbd.write(lab.server, force, "1")
+    state(lab, name, "closed", 4)  # by the error, not by the look
+    rnbd.check(not lab.client.wait(load).ok, "I/O went on after force_close")
+    rnbd.write(lab.client, entry(name, "remap_device"), "1")
+    fio.verify(lab.client, f"/dev/{name}")
+    rnbd.unmap(lab, name)
+
+
+def identity(lab: Lab, disk: str, other: str) -> None:
+    name, same = rnbd.map_device(lab, disk, access_mode="migration"), rnbd.map_device(
+        lab, disk, session="vm2", access_mode="migration")
+    third = rnbd.map_device(lab, other)
+    wwids = [rnbd.read(lab.client, f"/sys/block/{n}/wwid") for n in (name, same, third)]
+    rnbd.check(wwids[0] and wwids[0] == wwids[1] != wwids[2], f"wwids: {wwids}")
+    for n in (name, same, third):
+        rnbd.unmap(lab, n)
+    lab.server.run("modprobe dm_mod\ndmsetup create --noudevsync named --uuid TEST-17 "
+                   f"--table '0 2048 linear {disk} 0'\ndmsetup mknodes named")
+    try:
+        name = rnbd.map_device(lab, "/dev/mapper/named")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/wwid"), "dm.TEST-17", "wwid of a device-mapper device")
+        rnbd.unmap(lab, name)
+    finally:
+        lab.server.run("dmsetup remove --noudevsync --retry named")
+
+
+def exchanged(lab: Lab, disk: str, other: str) -> None:
+    """Another device under the same name after a reconnect is refused; the right one is taken when it is there."""
+    lab.server.run(f"ln -s {disk} /dev/thing")
+    name = rnbd.map_device(lab, "/dev/thing", no_path_timeout=-1)
+    lab.client.run(f"dd if=/usr/bin/bash of=/dev/{name} bs=64k count=8 oflag=direct conv=fsync 2>/dev/null")
+    rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1")
+    rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rnbd-server/ctl/devices)\" ]", 30, "exports closed")
+    lab.server.run(f"ln -sf {other} /dev/thing")
+    reader = lab.client.spawn(f"dd if=/dev/{name} bs=64k count=8 iflag=direct 2>/dev/null |\n"
+                              "cmp -n 524288 - /usr/bin/bash", 120)
+    rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
+    lab.client.run("sleep 7")
+    rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "state with another device")
+    rnbd.check("the server has another one of that name" in lab.client.log(), "no word of the other device")
+    lab.server.run(f"ln -sf {disk} /dev/thing")
+    state(lab, name, "open", NOTICE)
+    rnbd.check(lab.client.wait(reader).ok, "the reader that waited failed")
+    rnbd.unmap(lab, name)
+    lab.server.run("rm /dev/thing")
+
+
+def restarted(lab: Lab, disk: str) -> None:
+    """A server that starts anew may have lost what was not flushed: no flush succeeds before the disk was closed."""
+    name = rnbd.map_device(lab, disk, no_path_timeout=-1)
+    holder = lab.client.spawn(f"exec 4<>/dev/{name}\ntouch /tmp/open\nwhile [ ! -e /tmp/go ]; do sleep 0.1; done\n"
+                              "rm /tmp/go /tmp/open", 300)
+    rnbd.wait_until(lab.client, "[ -e /tmp/open ]", 10, "the opener")
+    write = f"dd if=/usr/bin/env of=/dev/{name} bs=4k count=4 oflag=direct 2>/dev/null"
+    for flushed in (True, False):
+        lab.client.run(f"{write}\n" + (f"sync /dev/{name}" if flushed else ""))
+        rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1")
+        lab.server.run("rmmod rnbd_server\nmodprobe rnbd_server", 90)
+        rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
+        state(lab, name, "open")
+        if flushed:
+            lab.client.run(f"sync /dev/{name}")
+    for _ in range(2):
+        rnbd.check(not lab.client.try_run(f"sync /dev/{name}").ok, "a flush after the loss of unflushed writes worked")
+    rnbd.check("flushes fail until nobody has the disk open" in lab.client.log(), "the log does not say why")
+    lab.client.run("touch /tmp/go")
+    lab.client.wait(holder)
+    lab.client.run(f"{write}\nsync /dev/{name}")
+    rnbd.unmap(lab, name)
+
+
+def run(lab: Lab) -> None:
+    disk, other = rnbd.null_disk(lab.server), rnbd.null_disk(lab.server, "nullb8")
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    grown(lab)
+    read_only(lab, disk)
+    closed(lab, disk)
+    identity(lab, disk, other)
+    exchanged(lab, disk, other)
+    restarted(lab, disk)
+    rnbd.unload_client(lab)

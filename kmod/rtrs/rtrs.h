@@ -160,6 +160,11 @@ struct rtrs_srv_ops {
 	 */
 	int (*session_up)(struct rtrs_srv_sess *sess, void **priv);
 	/*
+	 * A path of the session is up, the first one included, and where its client is; may be
+	 * null. Context as session_up(). An errno refuses the path.
+	 */
+	int (*path_up)(void *priv, const struct sockaddr_storage *client);
+	/*
 	 * The last path has gone and all requests were answered. Process context, may sleep; the
 	 * session object dies afterwards.
 	 */

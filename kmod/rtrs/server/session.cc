@@ -66,6 +66,14 @@ Status Session::bring_up(Path &path, TextView name)
 			return Error::from_code(code);
 		}
 	}
+	if (auto *path_up = server_.ops().path_up) {
+		if (const int code = path_up(user_, &path.ends().client)) {
+			path.refuse(Refusal::UserRefused, "refused by the user of the transport");
+			if (!up_paths_)
+				server_.ops().session_down(user_);
+			return Error::from_code(code);
+		}
+	}
 	up_paths_++;
 	path.up = true;
 	server_.opened(*this);

@@ -52,15 +52,25 @@ static char *server_id;
 module_param(server_id, charp, 0444);
 MODULE_PARM_DESC(server_id, "Identity of this machine in wwids (default: its UUID or host name)");
 
+static bool exports_only;
+module_param(exports_only, bool, 0444);
+MODULE_PARM_DESC(exports_only,
+		 "Only what /sys/kernel/config/rnbd/exports lists can be opened (default: N)");
+
 static int __init rnbd_server_init(void)
 {
+	struct rnbd_server_settings settings = {
+	    .search_path = dev_search_path,
+	    .exports_only = exports_only,
+	};
 	const char *id = server_id;
 
 	if (!id || !*id)
 		id = dmi_get_system_info(DMI_PRODUCT_UUID);
 	if (!id || !*id)
 		id = init_utsname()->nodename;
-	return rnbd_server_start(port_nr, dev_search_path, id);
+	settings.server_id = id;
+	return rnbd_server_start(port_nr, &settings);
 }
 
 static void __exit rnbd_server_exit(void)

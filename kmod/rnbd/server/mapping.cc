@@ -3,16 +3,17 @@
 
 #include <cxxrt/log.hh>
 #include <rnbd/pure/access.hh>
+#include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/session.hh>
 
 namespace rnbd {
 
 Mapping::Mapping(Session &session, Exports &exports, BlockDevice device, const OpenRequest &request,
-		 cxxrt::Box<cxxrt::Inflight> users)
+		 cxxrt::Box<cxxrt::Inflight> users, cxxrt::Box<ExportUse> use)
     : session_(cxxrt::Ref<Session>::share(&session)), exports_(exports),
       device_(cxxrt::move(device)), access_mode_(request.access_mode), name_(request.name),
-      announced_(device_.properties()), users_(cxxrt::move(users))
+      announced_(device_.properties()), users_(cxxrt::move(users)), use_(cxxrt::move(use))
 {
 }
 
@@ -20,11 +21,11 @@ Mapping::Mapping(Session &session, Exports &exports, BlockDevice device, const O
 Mapping::~Mapping() = default;
 
 Result<cxxrt::Ref<Mapping>> Mapping::create(Session &session, Exports &exports, BlockDevice device,
-					    const OpenRequest &request)
+					    const OpenRequest &request, cxxrt::Box<ExportUse> use)
 {
 	cxxrt::Box<cxxrt::Inflight> users = TRY(cxxrt::Inflight::create());
-	Mapping *mapping = new (GFP_KERNEL)
-	    Mapping(session, exports, cxxrt::move(device), request, cxxrt::move(users));
+	Mapping *mapping = new (GFP_KERNEL) Mapping(session, exports, cxxrt::move(device), request,
+						    cxxrt::move(users), cxxrt::move(use));
 	if (!mapping)
 		return err::enomem;
 	return cxxrt::Ref<Mapping>::adopt(mapping);
@@ -43,6 +44,11 @@ DeviceLimits Mapping::limits() const
 	};
 }
 
+Status Mapping::published()
+{
+	return use_ ? use_->published(*this) : Status();
+}
+
 void Mapping::announce() const
 {
 	log_info_limited(Subject(*session_, name_).c_str(), "Opened device, id %u, access mode %s",
@@ -59,7 +65,8 @@ void Mapping::end()
 	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
-	// 4. Nobody knows it any more.
+	// 4. Nobody knows it any more, once its configured export has forgotten it.
+	use_.reset();
 	device_.close();
 	if (was_open)
 		log_info_limited(Subject(*session_, name_).c_str(), "Device closed, id %u",

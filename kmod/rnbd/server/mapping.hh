@@ -20,14 +20,17 @@
 namespace rnbd {
 
 class Export;
+class ExportUse;
 class Exports;
 class Session;
 
 class Mapping : public cxxrt::RefCounted<Mapping> {
 public:
 	// ENOMEM. May sleep.
+	// `use` is of the configured export that it is opened by, or empty.
 	static Result<cxxrt::Ref<Mapping>> create(Session &session, Exports &exports,
-						  BlockDevice device, const OpenRequest &request);
+						  BlockDevice device, const OpenRequest &request,
+						  cxxrt::Box<ExportUse> use);
 	~Mapping();
 
 	// ---- for I/O: between enter() and leave() the device stays open. Any context.
@@ -47,6 +50,9 @@ public:
 	// ---- life
 	// Its directory below that of the export. ENOMEM. May sleep.
 	Status add_files();
+	// It stands in the table, and its files are there. EACCES if its configured export does not
+	// allow it any more; from now on it may be closed at any time.
+	Status published();
 	// The log line of a device that is open.
 	void announce() const;
 	// Lets no I/O in any more; does not wait. Before end(), by the same caller.
@@ -70,7 +76,7 @@ public:
 
 private:
 	Mapping(Session &session, Exports &exports, BlockDevice device, const OpenRequest &request,
-		cxxrt::Box<cxxrt::Inflight> users);
+		cxxrt::Box<cxxrt::Inflight> users, cxxrt::Box<ExportUse> use);
 
 	// sysfs.cc
 	void show_access_mode(cxxrt::SysfsText &text);
@@ -89,6 +95,7 @@ private:
 	// for each request.
 	const DeviceProperties announced_;
 	cxxrt::Box<cxxrt::Inflight> users_;
+	cxxrt::Box<ExportUse> use_;
 	cxxrt::SysfsDir dir_;
 };
 

@@ -60,15 +60,18 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 
 Result<DeviceProperties> Session::open(const OpenRequest &want)
 {
+	cxxrt::Box<ExportUse> use =
+	    TRY(module_.configured().admit(*this, want.name.view(), want.access_mode));
 	const dev_t number =
-	    TRY(find_device(module_.search_path(), TextView::of(name()), want.name));
+	    use ? TRY(use->find_device())
+		: TRY(find_device(module_.search_path(), TextView::of(name()), want.name));
 	BlockDevice device = TRY(BlockDevice::open(number, may_write(want.access_mode)));
 	DeviceProperties properties = device.properties();
 	// Whether it can be told at all, before anything else knows of the device.
 	TRY(make_open_response(properties));
 
-	cxxrt::Ref<Mapping> fresh =
-	    TRY(Mapping::create(*this, module_.exports(), cxxrt::move(device), want));
+	cxxrt::Ref<Mapping> fresh = TRY(
+	    Mapping::create(*this, module_.exports(), cxxrt::move(device), want, cxxrt::move(use)));
 	// Not attached if it fails: the reference is all there is to give back. A session that asks
 	// again, as clients do when they reconnect, gets the id that it has and the properties of
 	// now; `fresh` was only needed to find that out.
@@ -80,7 +83,8 @@ Result<DeviceProperties> Session::open(const OpenRequest &want)
 }
 
 // Nothing else can take the mapping out of the table meanwhile: CLOSE and the end of the session
-// come after this on the queue, force_close needs the file that appears last.
+// come after this on the queue, force_close needs the file that appears last, and the configured
+// export does not know the mapping before published().
 Status Session::publish(Mapping &mapping)
 {
 	mapping.get();
@@ -95,6 +99,13 @@ Status Session::publish(Mapping &mapping)
 	if (!files.ok()) {
 		take(id.value())->end();
 		return files;
+	}
+	Status published = mapping.published();
+	if (!published.ok()) {
+		// force_close may have been faster.
+		if (cxxrt::Ref<Mapping> mine = take(id.value()))
+			mine->end();
+		return published;
 	}
 	mapping.announce();
 	return {};

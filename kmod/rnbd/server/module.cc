@@ -24,6 +24,11 @@ int session_up(rtrs_srv_sess *transport, void **priv)
 	return 0;
 }
 
+int path_up(void *priv, const sockaddr_storage *client)
+{
+	return static_cast<Session *>(priv)->path_up(*client).code();
+}
+
 void session_down(void *priv)
 {
 	static_cast<Session *>(priv)->down();
@@ -36,14 +41,15 @@ void handle_request(void *priv, const rtrs_srv_request *request)
 
 } // namespace
 
-Result<cxxrt::Box<Module>> Module::create(const char *search_path, const char *server_id)
+Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 {
-	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, search_path, server_id));
+	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, settings));
 	m->device_class_ = TRY(cxxrt::DeviceClass::create(cxxrt::lock_class<"rnbd-server">()));
 	m->ctl_ = TRY(cxxrt::ClassDevice::create_empty(m->device_class_, "ctl"));
 	m->devices_ =
 	    TRY(cxxrt::SysfsDir::create_empty<Module>(m->ctl_.kobj(), "devices", m.get()));
 	m->exports_.set_parent(m->devices_.kobj());
+	TRY(m->configured_.create());
 	m->ctl_.announce();
 	return m;
 }
@@ -53,6 +59,7 @@ Status Module::open(u16 port)
 	rtrs_srv_ops ops{};
 	ops.op_size = Session::area_size();
 	ops.session_up = session_up;
+	ops.path_up = path_up;
 	ops.session_down = session_down;
 	ops.request = handle_request;
 	rtrs_srv *server = nullptr;
@@ -83,10 +90,9 @@ int rnbd_server_check_search_path(const char *text)
 	return path.ok() ? static_cast<int>(path->size()) : path.code();
 }
 
-int rnbd_server_start(u16 port, const char *search_path, const char *server_id)
+int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 {
-	rnbd::Result<cxxrt::Box<rnbd::Module>> created =
-	    rnbd::Module::create(search_path, server_id);
+	rnbd::Result<cxxrt::Box<rnbd::Module>> created = rnbd::Module::create(*settings);
 	if (!created.ok())
 		return created.code();
 	// Known to the transport's calls before they can come.

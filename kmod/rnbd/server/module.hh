@@ -4,7 +4,9 @@
 
 #include <cxxrt/class_device.hh>
 #include <cxxrt/memory.hh>
+#include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
+#include <rnbd/server/server.h>
 #include <rtrs/rtrs.h>
 
 namespace rnbd {
@@ -12,7 +14,7 @@ namespace rnbd {
 class Module {
 public:
 	// Nobody is served before open(). The texts outlive the module. ENOMEM. May sleep.
-	static Result<cxxrt::Box<Module>> create(const char *search_path, const char *server_id);
+	static Result<cxxrt::Box<Module>> create(const rnbd_server_settings &settings);
 	// Ends all sessions and with them everything that is exported. May sleep.
 	~Module();
 
@@ -28,12 +30,14 @@ public:
 	// What tells this machine from others.
 	const char *server_id() const { return server_id_; }
 	Exports &exports() { return exports_; }
+	ConfiguredExports &configured() { return configured_; }
 
 private:
 	template <class T, class... Args>
 	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
-	Module(const char *search_path, const char *server_id)
-	    : search_path_(search_path), server_id_(server_id), instance_(get_random_u64() | 1)
+	explicit Module(const rnbd_server_settings &settings)
+	    : search_path_(settings.search_path), server_id_(settings.server_id),
+	      instance_(get_random_u64() | 1), configured_(settings.exports_only)
 	{
 	}
 
@@ -48,6 +52,7 @@ private:
 	cxxrt::ClassDevice ctl_;
 	cxxrt::SysfsDir devices_;
 	Exports exports_;
+	ConfiguredExports configured_;
 };
 
 } // namespace rnbd

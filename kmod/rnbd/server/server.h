@@ -15,8 +15,15 @@ extern "C" {
 /* Length of what `text` sets dev_search_path to, always its beginning; or -EINVAL. */
 int rnbd_server_check_search_path(const char *text);
 
-/* The texts are terminated and outlive the module's run. 0 or a negative errno. May sleep. */
-int rnbd_server_start(u16 port, const char *search_path, const char *server_id);
+struct rnbd_server_settings {
+	/* Terminated, and outlive the module's run. */
+	const char *search_path;
+	const char *server_id;
+	bool exports_only;
+};
+
+/* 0 or a negative errno. May sleep. */
+int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings);
 void rnbd_server_stop(void);
 
 #ifdef __cplusplus

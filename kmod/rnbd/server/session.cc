@@ -79,6 +79,11 @@ void Session::down()
 	put();
 }
 
+Status Session::path_up(const sockaddr_storage &client)
+{
+	return module_.configured().add_host(*this, host_of(client));
+}
+
 usize Session::area_size()
 {
 	return cxxrt::max_of(sizeof(MessageJob), io_area_size());

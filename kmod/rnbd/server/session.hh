@@ -9,6 +9,7 @@
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/work.hh>
+#include <rnbd/pure/export_rules.hh>
 #include <rnbd/server/mapping.hh>
 #include <rnbd/wire/messages.hh>
 #include <rtrs/rtrs.h>
@@ -39,6 +40,10 @@ public:
 	// Sleeps.
 	void down();
 
+	// A path of the transport's session is up. EACCES if an export in use does not allow the
+	// host that it comes from. May sleep.
+	Status path_up(const sockaddr_storage &client);
+
 	// A request of the client: answers it, now or later. In the transport's context.
 	void handle(const rtrs_srv_request &request);
 	// What handle() needs in each slot.
@@ -56,6 +61,11 @@ public:
 	// Takes a mapping out of the table, but keeps its id in use: the caller has to end it.
 	// Empty if somebody else took it. May sleep.
 	cxxrt::Ref<Mapping> retire(Mapping &mapping);
+
+	// The hosts that its paths have come from; under the lock of ConfiguredExports.
+	enum : u32 { kMaxHosts = 128 };
+	HostAddress hosts[kMaxHosts];
+	u32 host_count = 0;
 
 private:
 	friend class MessageJob;

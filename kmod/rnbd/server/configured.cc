@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who may use configured exports, and the end of those who no longer may.
+#include <rnbd/server/configured.hh>
+
+#include <cxxrt/log.hh>
+#include <rnbd/server/module.hh>
+#include <rnbd/server/session.hh>
+
+namespace rnbd {
+
+using cxxrt::Ref;
+
+namespace {
+
+// Of the one module object: configfs gives its calls nothing of ours.
+constinit ConfiguredExports *table_ = nullptr;
+
+} // namespace
+
+ConfiguredExports &configured_exports()
+{
+	return *table_;
+}
+
+HostAddress host_of(const sockaddr_storage &address)
+{
+	HostAddress host{};
+	switch (address.ss_family) {
+	case AF_INET: {
+		u8 v4[4];
+		__builtin_memcpy(v4, &reinterpret_cast<const sockaddr_in &>(address).sin_addr, 4);
+		return HostAddress::from_ipv4(v4);
+	}
+	case AF_INET6:
+		__builtin_memcpy(host.bytes,
+				 &reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr,
+				 sizeof(host.bytes));
+		break;
+	case AF_IB:
+		__builtin_memcpy(host.bytes,
+				 &reinterpret_cast<const sockaddr_ib &>(address).sib_addr,
+				 sizeof(host.bytes));
+		break;
+	}
+	return host;
+}
+
+// ---- one use
+
+ExportUse::~ExportUse()
+{
+	table_->entries_.with([&](ConfiguredExports::Entries &) {
+		if (node_.linked())
+			node_.unlink();
+	});
+	if (depends_)
+		configfs_undepend_item(entry_.item());
+	config_item_put(entry_.item());
+}
+
+Status ExportUse::published(Mapping &mapping)
+{
+	return table_->entries_.with([&](ConfiguredExports::Entries &) -> Status {
+		if (revoked_)
+			return err::eacces;
+		mapping_ = &mapping;
+		return {};
+	});
+}
+
+Result<dev_t> ExportUse::find_device() const
+{
+	dev_t number = 0;
+	TRY(Status::from_code(lookup_bdev(entry_.device_path_.c_str(), &number)));
+	return number;
+}
+
+// ---- rules
+
+bool ConfiguredExport::permits_host(const HostAddress &host) const
+{
+	for (u32 i = 0; i < address_count_; i++)
+		if (addresses_[i].matches(host))
+			return true;
+	return address_count_ == 0;
+}
+
+bool ConfiguredExport::permits(Session &session, AccessMode mode) const
+{
+	if (!enabled_ || !access_allowed(access_, mode) ||
+	    !session_allowed(sessions_.view(), TextView::of(session.name())))
+		return false;
+	for (u32 i = 0; i < session.host_count; i++)
+		if (!permits_host(session.hosts[i]))
+			return false;
+	return true;
+}
+
+// f(), which changes rules, and then out with everybody whom they do not allow any more.
+template <class F> Status ConfiguredExport::change(F &&f)
+{
+	cxxrt::List<Mapping, &Mapping::ending_> ending;
+	Status changed = table_->entries_.with([&](ConfiguredExports::Entries &) -> Status {
+		TRY(f());
+		for (ExportUse &use : uses_) {
+			if (permits(use.session_, use.mode_))
+				continue;
+			use.revoked_ = true;
+			if (!use.mapping_)
+				continue;
+			// Who loses against CLOSE or the end of the session leaves it to that one.
+			if (Mapping *m = use.session_.retire(*use.mapping_).release())
+				ending.push_back(*m);
+		}
+		return {};
+	});
+	// Together, so that they take as long as one.
+	for (Mapping &m : ending)
+		m.shut();
+	while (Mapping *m = ending.pop_front()) {
+		log_info(item_name(), "Closing %.*s, which is no longer allowed",
+			 static_cast<int>(m->name().size()), m->name().data());
+		m->end();
+		m->put();
+	}
+	return changed;
+}
+
+Status ConfiguredExport::store_device_path(TextView text)
+{
+	return change([&]() -> Status {
+		if (enabled_ || !uses_.empty())
+			return err::ebusy;
+		if (text.empty() || text.size() >= kPathSize || text[0] != '/')
+			return err::einval;
+		device_path_.assign(text);
+		return {};
+	});
+}
+
+Status ConfiguredExport::store_access(TextView text)
+{
+	const AccessMode mode = TRY(parse_access_mode(text));
+	return change([&]() -> Status {
+		access_ = mode;
+		return {};
+	});
+}
+
+Status ConfiguredExport::store_sessions(TextView text)
+{
+	if (text.size() >= kMaxListText)
+		return err::einval;
+	return change([&]() -> Status {
+		sessions_.assign(text);
+		return {};
+	});
+}
+
+static Result<AddressRule> parse_address_rule(TextView word)
+{
+	const AddressRuleText parts = TRY(split_address_rule(word));
+	const int size = static_cast<int>(parts.address.size());
+	u8 v4[4];
+	if (in4_pton(parts.address.data(), size, v4, -1, nullptr)) {
+		constexpr u32 kIpv4Bits = kAddressBits - kIpv4Offset;
+		if (parts.has_bits && parts.bits > kIpv4Bits)
+			return err::einval;
+		return AddressRule{HostAddress::from_ipv4(v4),
+				   kIpv4Offset + (parts.has_bits ? parts.bits : kIpv4Bits)};
+	}
+	AddressRule rule{{}, parts.has_bits ? parts.bits : kAddressBits};
+	if (!in6_pton(parts.address.data(), size, rule.address.bytes, -1, nullptr))
+		return err::einval;
+	return rule;
+}
+
+Status ConfiguredExport::store_addresses(TextView text)
+{
+	struct Rules {
+		AddressRule rules[kMaxAddressRules];
+		u32 count = 0;
+	};
+	if (text.size() >= kMaxListText)
+		return err::einval;
+	cxxrt::Box<Rules> parsed = TRY(cxxrt::make_box<Rules>(GFP_KERNEL));
+	const bool bad = any_word(text, [&](TextView word) {
+		Result<AddressRule> rule = parse_address_rule(word);
+		if (!rule.ok() || parsed->count == kMaxAddressRules)
+			return true;
+		parsed->rules[parsed->count++] = rule.value();
+		return false;
+	});
+	if (bad)
+		return err::einval;
+	return change([&]() -> Status {
+		address_count_ = parsed->count;
+		for (u32 i = 0; i < address_count_; i++)
+			addresses_[i] = parsed->rules[i];
+		addresses_text_.assign(text);
+		return {};
+	});
+}
+
+Status ConfiguredExport::store_enable(TextView text)
+{
+	Result<int> on = cxxrt::parse_int(text, 0, 1);
+	if (!on.ok())
+		return on.error();
+	return change([&]() -> Status {
+		if (on.value() && device_path_.view().empty())
+			return err::einval;
+		enabled_ = on.value() != 0;
+		return {};
+	});
+}
+
+// ---- the table
+
+ConfiguredExports::ConfiguredExports(bool exports_only)
+    : exports_only_(exports_only), entries_(cxxrt::lock_class<"rnbd-server configured exports">())
+{
+	table_ = this;
+}
+
+ConfiguredExport *ConfiguredExports::find(Entries &entries, TextView name)
+{
+	for (ConfiguredExport &e : entries)
+		if (TextView::of(e.item_name()) == name)
+			return &e;
+	return nullptr;
+}
+
+Result<cxxrt::Box<ExportUse>> ConfiguredExports::admit(Session &session, TextView name,
+						       AccessMode mode)
+{
+	using Admitted = Result<cxxrt::Box<ExportUse>>;
+	Admitted use = entries_.with([&](Entries &entries) -> Admitted {
+		ConfiguredExport *e = find(entries, name);
+		if (!e) {
+			if (exports_only_)
+				return err::eacces;
+			return cxxrt::Box<ExportUse>();
+		}
+		if (!e->permits(session, mode)) {
+			e->denied_++;
+			return err::eacces;
+		}
+		auto admitted = TRY(cxxrt::make_box<ExportUse>(GFP_KERNEL, *e, session, mode));
+		config_item_get(e->item());
+		e->uses_.push_back(*admitted);
+		return admitted;
+	});
+	// Not under the lock, since configfs locks its folders for it. If the export was removed in
+	// between, it is not to be found, and that is the answer.
+	if (use.ok() && use.value()) {
+		TRY(Status::from_code(
+		    configfs_depend_item(subsystem_.get(), use.value()->entry_.item())));
+		use.value()->depends_ = true;
+	}
+	return use;
+}
+
+Status ConfiguredExports::add_host(Session &session, const HostAddress &host)
+{
+	return entries_.with([&](Entries &entries) -> Status {
+		for (ConfiguredExport &e : entries)
+			for (ExportUse &use : e.uses_)
+				if (&use.session_ == &session && !e.permits_host(host)) {
+					e.denied_++;
+					return err::eacces;
+				}
+		for (u32 i = 0; i < session.host_count; i++)
+			if (session.hosts[i] == host)
+				return {};
+		if (session.host_count == Session::kMaxHosts)
+			return err::enospc;
+		session.hosts[session.host_count++] = host;
+		return {};
+	});
+}
+
+void ConfiguredExports::drop(ConfiguredExport &entry)
+{
+	// No session has it open: each such one has had rmdir refused. One that is being admitted
+	// finds its use revoked.
+	entries_.with([&](Entries &) {
+		entry.table_node.unlink();
+		while (ExportUse *use = entry.uses_.pop_front())
+			use->revoked_ = true;
+	});
+	config_item_put(entry.item());
+}
+
+} // namespace rnbd

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+// Exports that an administrator has configured: /sys/kernel/config/rnbd/exports/<name>/.
+//
+// A client that gives the name of one gets its device, if the rules allow; dev_search_path has no
+// part in it. Changes hold at once, also for those who have the device open: who is no longer
+// allowed is closed out. rmdir is refused while somebody has it open.
+//
+// Locks: the one of ConfiguredExports guards all rules and uses. It is taken inside of the
+// transport's and of configfs's locks, and none of them is taken inside of it.
+#pragma once
+
+#include <cxxrt/configfs.hh>
+#include <cxxrt/guarded.hh>
+#include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
+#include <rnbd/pure/device_path.hh>
+#include <rnbd/pure/export_rules.hh>
+#include <rnbd/server/mapping.hh>
+
+namespace rnbd {
+
+class ConfiguredExport;
+class Module;
+class Session;
+
+constexpr usize kMaxListText = 1024;
+constexpr u32 kMaxAddressRules = 32;
+
+// One session that opens, or has open, a configured export. Made by admit(), owned by the mapping.
+class ExportUse {
+public:
+	ExportUse(ConfiguredExport &entry, Session &session, AccessMode mode)
+	    : entry_(entry), session_(session), mode_(mode)
+	{
+	}
+	ExportUse(const ExportUse &) = delete;
+	ExportUse &operator=(const ExportUse &) = delete;
+	// May sleep.
+	~ExportUse();
+
+	// The mapping can be closed from now on. EACCES if it is not allowed any more.
+	Status published(Mapping &mapping);
+	// The device behind it, constant while it is in use.
+	Result<dev_t> find_device() const;
+
+private:
+	friend class ConfiguredExport;
+	friend class ConfiguredExports;
+
+	ConfiguredExport &entry_;
+	Session &session_;
+	const AccessMode mode_;
+	bool depends_ = false; // rmdir is refused
+	// Under the lock.
+	Mapping *mapping_ = nullptr;
+	bool revoked_ = false;
+	cxxrt::ListNode node_;
+};
+
+class ConfiguredExport : public cxxrt::ConfigfsObject<ConfiguredExport> {
+public:
+	ConfiguredExport(const char *name, const config_item_type *type)
+	    : ConfigfsObject(name, type)
+	{
+	}
+
+	// The files.
+	void show_device_path(cxxrt::SysfsText &out);
+	Status store_device_path(TextView text);
+	void show_access(cxxrt::SysfsText &out);
+	Status store_access(TextView text);
+	void show_sessions(cxxrt::SysfsText &out);
+	Status store_sessions(TextView text);
+	void show_addresses(cxxrt::SysfsText &out);
+	Status store_addresses(TextView text);
+	void show_enable(cxxrt::SysfsText &out);
+	Status store_enable(TextView text);
+	void show_users(cxxrt::SysfsText &out);
+	void show_denied(cxxrt::SysfsText &out);
+
+	cxxrt::ListNode table_node;
+
+private:
+	friend class ExportUse;
+	friend class ConfiguredExports;
+
+	// All under the lock.
+	bool permits(Session &session, AccessMode mode) const;
+	bool permits_host(const HostAddress &host) const;
+	template <class F> Status change(F &&f);
+
+	cxxrt::TextBuffer<kPathSize> device_path_;
+	cxxrt::TextBuffer<kMaxListText> sessions_;
+	cxxrt::TextBuffer<kMaxListText> addresses_text_;
+	AddressRule addresses_[kMaxAddressRules];
+	u32 address_count_ = 0;
+	AccessMode access_ = AccessMode::ReadWrite;
+	bool enabled_ = false;
+	u64 denied_ = 0;
+	cxxrt::List<ExportUse, &ExportUse::node_> uses_;
+};
+
+class ConfiguredExports {
+public:
+	explicit ConfiguredExports(bool exports_only);
+	ConfiguredExports(const ConfiguredExports &) = delete;
+	ConfiguredExports &operator=(const ConfiguredExports &) = delete;
+
+	// Makes the tree. EEXIST, ENOMEM. May sleep.
+	Status create();
+
+	// Whether the session may open the name: EACCES, counted, if a rule is against it, or if
+	// there is no such export and only exports may be opened; no use if there is none
+	// otherwise. May sleep.
+	Result<cxxrt::Box<ExportUse>> admit(Session &session, TextView name, AccessMode mode);
+	// A path of the session comes from that host. EACCES if an export that the session uses
+	// does not allow it. May sleep.
+	Status add_host(Session &session, const HostAddress &host);
+
+	// configfs.
+	config_group *make(const char *name);
+	void drop(ConfiguredExport &entry);
+
+private:
+	friend class ConfiguredExport;
+	friend class ExportUse;
+
+	using Entries = cxxrt::List<ConfiguredExport, &ConfiguredExport::table_node>;
+
+	static ConfiguredExport *find(Entries &entries, TextView name);
+
+	const bool exports_only_;
+	cxxrt::Guarded<Entries, cxxrt::Mutex> entries_;
+	cxxrt::ConfigfsSubsystem subsystem_;
+};
+
+// The address of a client as the rules have it.
+HostAddress host_of(const sockaddr_storage &address);
+
+} // namespace rnbd

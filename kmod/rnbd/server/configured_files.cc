@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+// The tree in configfs: /sys/kernel/config/rnbd/exports/<name>/.
+#include <rnbd/server/configured.hh>
+
+#include <rnbd/pure/access.hh>
+
+namespace rnbd {
+
+using cxxrt::configfs_read_only;
+using cxxrt::configfs_read_write;
+using cxxrt::SysfsText;
+
+ConfiguredExports &configured_exports();
+
+void ConfiguredExport::show_device_path(SysfsText &out)
+{
+	out.print("%s\n", device_path_.c_str());
+}
+
+void ConfiguredExport::show_access(SysfsText &out)
+{
+	out.print("%s\n", to_text(access_));
+}
+
+void ConfiguredExport::show_sessions(SysfsText &out)
+{
+	out.print("%s\n", sessions_.c_str());
+}
+
+void ConfiguredExport::show_addresses(SysfsText &out)
+{
+	out.print("%s\n", addresses_text_.c_str());
+}
+
+void ConfiguredExport::show_enable(SysfsText &out)
+{
+	out.print("%d\n", enabled_);
+}
+
+void ConfiguredExport::show_users(SysfsText &out)
+{
+	u32 count = 0;
+	configured_exports().entries_.with([&](ConfiguredExports::Entries &) {
+		for ([[maybe_unused]] ExportUse &use : uses_)
+			count++;
+	});
+	out.print("%u\n", count);
+}
+
+void ConfiguredExport::show_denied(SysfsText &out)
+{
+	out.print("%llu\n", static_cast<unsigned long long>(READ_ONCE(denied_)));
+}
+
+namespace {
+
+using E = ConfiguredExport;
+
+// configfs takes its tables as not const, and does not change them.
+constinit configfs_attribute files[] = {
+    configfs_read_write<E, &E::show_device_path, &E::store_device_path>("device_path"),
+    configfs_read_write<E, &E::show_access, &E::store_access>("access"),
+    configfs_read_write<E, &E::show_sessions, &E::store_sessions>("allowed_sessions"),
+    configfs_read_write<E, &E::show_addresses, &E::store_addresses>("allowed_addresses"),
+    configfs_read_write<E, &E::show_enable, &E::store_enable>("enable"),
+    configfs_read_only<E, &E::show_users>("users"),
+    configfs_read_only<E, &E::show_denied>("denied"),
+};
+constinit configfs_attribute *file_list[] = {&files[0], &files[1], &files[2], &files[3],
+					     &files[4], &files[5], &files[6], nullptr};
+
+constinit configfs_item_operations export_operations = [] {
+	configfs_item_operations o{};
+	o.release = E::release;
+	return o;
+}();
+
+constinit const config_item_type export_type = [] {
+	config_item_type t{};
+	t.ct_owner = THIS_MODULE;
+	t.ct_item_ops = &export_operations;
+	t.ct_attrs = file_list;
+	return t;
+}();
+
+config_group *make_export(config_group *, const char *name)
+{
+	return configured_exports().make(name);
+}
+
+void drop_export(config_group *, config_item *item)
+{
+	configured_exports().drop(E::of(item));
+}
+
+constinit configfs_group_operations folder_operations = [] {
+	configfs_group_operations o{};
+	o.make_group = make_export;
+	o.drop_item = drop_export;
+	return o;
+}();
+
+constinit const config_item_type folder_type = [] {
+	config_item_type t{};
+	t.ct_owner = THIS_MODULE;
+	t.ct_group_ops = &folder_operations;
+	return t;
+}();
+
+constinit const config_item_type root_type = [] {
+	config_item_type t{};
+	t.ct_owner = THIS_MODULE;
+	return t;
+}();
+
+} // namespace
+
+config_group *ConfiguredExports::make(const char *name)
+{
+	if (TextView::of(name).size() >= kDeviceNameSize)
+		// raw: configfs wants the errno as a pointer
+		return static_cast<config_group *>(ERR_PTR(-ENAMETOOLONG));
+	auto *entry = new (GFP_KERNEL) ConfiguredExport(name, &export_type);
+	if (!entry)
+		// raw: as above
+		return static_cast<config_group *>(ERR_PTR(-ENOMEM));
+	entries_.with([&](Entries &entries) { entries.push_back(*entry); });
+	return entry->group();
+}
+
+Status ConfiguredExports::create()
+{
+	return subsystem_.create(cxxrt::lock_class<"rnbd">(), &root_type, "exports", &folder_type);
+}
+
+} // namespace rnbd

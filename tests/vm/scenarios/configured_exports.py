@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Exports in configfs: only what is listed, only for whom it is listed; changes close out who has it open."""
+
+from vmlab import fio, rnbd
+from vmlab.lab import Lab
+
+SLOW = True
+OURS = ("client", "server")
+TREE = "/sys/kernel/config/rnbd/exports"
+
+
+def refused(lab: Lab, device: str, want: str, session: str = "vm", **options: object) -> None:
+    got = rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", rnbd.map_text(lab, device, session, **options))
+    rnbd.equal(got, want, f"mapping {device} in session {session} {options}")
+
+
+def closed_out(lab: Lab, name: str) -> None:
+    rnbd.wait_until(lab.client, f"grep -qx closed /sys/block/{name}/rnbd/state", 20, "the client is closed out")
+    lab.client.run(f"! dd if=/dev/{name} of=/dev/null bs=4k count=1 iflag=direct")
+    rnbd.equal(rnbd.write_error(lab.client, f"/sys/block/{name}/rnbd/remap_device", "1"), "EACCES", "remap")
+
+
+def inputs(lab: Lab) -> None:
+    rows = [("device_path", "", "EINVAL"), ("device_path", "nullb7", "EINVAL"), ("access", "wo", "EINVAL"),
+            ("enable", "2", "EINVAL"), ("enable", "1", "EINVAL"), ("allowed_addresses", "10.10.0.300", "EINVAL"),
+            ("allowed_addresses", "10.10.0.0/33", "EINVAL"), ("allowed_addresses", "host", "EINVAL"),
+            ("allowed_sessions", "x" * 1024, "EINVAL")]
+    errors = rnbd.write_errors(lab.server, [(f"{TREE}/one/{entry}", text) for entry, text, _ in rows])
+    for (entry, text, want), got in zip(rows, errors, strict=True):
+        rnbd.equal(got, want, f"{text[:20]!r} to {entry}")
+
+
+def rules(lab: Lab, disk: str) -> None:
+    one = f"{TREE}/one"
+    refused(lab, "one", "EACCES")
+    rnbd.write(lab.server, f"{one}/enable", "1")
+    rnbd.equal(rnbd.write_error(lab.server, f"{one}/device_path", disk), "EBUSY", "device_path of an enabled export")
+    for nothing in (disk, "two", "/one", "one/"):
+        refused(lab, nothing, "EACCES")
+
+    name = rnbd.map_device(lab, "one")
+    fio.verify(lab.client, f"/dev/{name}")
+    rnbd.equal(rnbd.read(lab.server, f"{one}/users"), "1", "users")
+    rnbd.check(not lab.server.try_run(f"rmdir {one}").ok, "rmdir of an export in use worked")
+    for entry, bad, good in (("access", "ro", "rw"), ("allowed_sessions", "other vn*", "other v*"),
+                             ("allowed_addresses", "10.10.0.1 fd00::/8", "10.10.0.0/30"), ("enable", "0", "1")):
+        load = fio.background(lab.client, f"/dev/{name}", 60)
+        lab.client.run("sleep 1")
+        rnbd.write(lab.server, f"{one}/{entry}", bad)
+        rnbd.check(not lab.client.wait(load).ok, f"I/O went on after {entry} became {bad}")
+        closed_out(lab, name)
+        rnbd.equal(rnbd.read(lab.server, f"{one}/users"), "0", "users")
+        rnbd.write(lab.server, f"{one}/{entry}", good)
+        rnbd.write(lab.client, f"/sys/block/{name}/rnbd/remap_device", "1")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/state"), "open", "state after the remap")
+    refused(lab, "one", "EACCES", session="wm")
+    refused(lab, "one", "EACCES", session="vm2", access_mode="migration")
+    # A path from a host that is not allowed is no path for this session.
+    text = f"ip:{lab.client.address(1)}@ip:{lab.server.address(1)}"
+    rnbd.check(rnbd.write_error(lab.client, "/sys/class/rtrs-client/vm/add_path", text), "a path from elsewhere worked")
+    rnbd.check(int(rnbd.read(lab.server, f"{one}/denied")) >= 6, "refusals are not counted")
+    fio.verify(lab.client, f"/dev/{name}")
+    rnbd.unmap(lab, name)
+    lab.client.run("[ -z \"$(ls /sys/class/rtrs-client/vm 2>/dev/null)\" ]")
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y\n"
+                   f"mkdir {TREE}/one\n! mkdir {TREE}/one 2>/dev/null", 90)
+    try:
+        rnbd.load_client(lab)
+        inputs(lab)
+        rnbd.write(lab.server, f"{TREE}/one/device_path", disk)
+        rules(lab, disk)
+        rnbd.check(not lab.server.try_run("rmmod rnbd_server").ok, "the module went away below its exports")
+    finally:
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
+        rnbd.wait_until(lab.server, f"[ $(cat {TREE}/one/users) = 0 ]", 30, "no users")
+        lab.server.run(f"rmdir {TREE}/one")
+    rnbd.unload_client(lab)
+    # Without exports_only a name that is no export is a path, as ever.
+    rnbd.unload_server(lab)
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    rnbd.unmap(lab, rnbd.map_device(lab, disk))

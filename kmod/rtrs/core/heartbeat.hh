@@ -43,6 +43,14 @@ public:
 		if (const cxxrt::Workqueue *wq = smp_load_acquire(&wq_))
 			tick_.requeue_after(*wq, interval());
 	}
+	// Asks the peer for a sign of life now: some time later, silent() tells whether it gave
+	// one. As restart().
+	void probe()
+	{
+		if (const cxxrt::Workqueue *wq = smp_load_acquire(&wq_))
+			tick_.requeue_after(*wq, 0);
+	}
+	bool silent() const { return pure_.silent(); }
 	// May sleep. No-op if it does not run. Not from the lost callback.
 	void stop()
 	{

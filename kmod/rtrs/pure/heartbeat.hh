@@ -42,6 +42,9 @@ public:
 			__atomic_store_n(&missed_, 0u, __ATOMIC_RELAXED);
 	}
 
+	// Nothing has arrived since the last tick.
+	bool silent() const { return __atomic_load_n(&missed_, __ATOMIC_RELAXED) != 0; }
+
 	// HB_MSG was posted at `now` (nanoseconds of a monotonic clock).
 	void on_sent(u64 now) { __atomic_store_n(&sent_at_, now, __ATOMIC_RELAXED); }
 

@@ -14,6 +14,9 @@ namespace {
 
 // How long a new path waits for an old one to leave its name: the old one is closing already.
 constexpr unsigned kNameTimeoutSeconds = 10;
+// When the answer to a heartbeat is looked for, and when its lack is proof.
+constexpr unsigned kAnswerSeconds = 1;
+constexpr unsigned kSilenceSeconds = 4;
 
 // Registrations in one chain; bounds the stack.
 constexpr u32 kRegisterChain = 8;
@@ -63,20 +66,39 @@ Status Path::become_connected()
 }
 
 // A name belongs to one session at a time (protocol G.1-30), and all paths of a session use the
-// same. A client that reconnects under a new session id may come while its old session, whose paths
-// have all begun to close, still has the name.
+// same. A client that comes under a new session id while its old session still has the name has
+// either closed that one, whose paths are about to go, or was started anew after a crash. Then the
+// old one does not know yet (protocol G.3-12): it is asked for a sign of life. If it gives one, the
+// name is taken; if not, and both are of one host, where two clients of one name cannot live side
+// by side, the old session is dead.
 Status Path::claim_name()
 {
-	const unsigned long deadline = jiffies + kNameTimeoutSeconds * HZ;
+	Server &server = session_->server();
+	const unsigned long begin = jiffies;
+	bool asked = false;
 	for (;;) {
-		const Status s = session_->server().claim_name(*session_, wanted_name_.view());
+		const Status s = server.claim_name(*session_, wanted_name_.view());
 		if (s.ok())
 			return {};
-		if (!(s.error() == err::ebusy) || time_after(jiffies, deadline)) {
+		bool taken = s.error() == err::einval;
+		if (s.error() == err::eexist) {
+			const Ref<Session> holder = server.find_by_name(wanted_name_.view());
+			if (holder && !exchange(asked, true))
+				holder->ask_for_life();
+			else if (holder && time_after(jiffies, begin + kAnswerSeconds * HZ))
+				taken = !holder->silent();
+			if (holder && !taken && time_after(jiffies, begin + kSilenceSeconds * HZ) &&
+			    holder->comes_from(ends_.client)) {
+				log_info_limited(name(), "an older session %s of this host is dead",
+						 holder->name());
+				holder->close_paths();
+			}
+		}
+		if (taken || time_after(jiffies, begin + kNameTimeoutSeconds * HZ)) {
 			refuse(Refusal::NameTaken, "the session name is in use");
 			return s.error();
 		}
-		session_->server().wait_for_name(HZ / 10);
+		server.wait_for_name(HZ / 10);
 		if (closing())
 			return err::econnaborted;
 	}

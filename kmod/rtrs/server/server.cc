@@ -75,11 +75,21 @@ Status Server::claim_name(Session &session, TextView name)
 	return sessions_.with([&](Sessions &s) -> Status {
 		const TextView claimed = session.claimed_name.view();
 		if (!claimed.empty())
-			return claimed == name ? Status() : Status(err::eexist);
+			return claimed == name ? Status() : Status(err::einval);
 		for (const Session &other : s.list)
 			if (other.claimed_name.view() == name)
 				return other.dying() ? err::ebusy : err::eexist;
 		session.claimed_name.assign(name);
+		return {};
+	});
+}
+
+Ref<Session> Server::find_by_name(TextView name)
+{
+	return sessions_.with([&](Sessions &s) -> Ref<Session> {
+		for (Session &session : s.list)
+			if (session.claimed_name.view() == name)
+				return Ref<Session>::try_share(&session);
 		return {};
 	});
 }

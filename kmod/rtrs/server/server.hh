@@ -41,9 +41,11 @@ public:
 	// ENXIO if it names none and is no first one, EBUSY over a quota, ENOMEM. May sleep.
 	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
 						   const rdma_cm_id &id);
-	// Gives the session its name. EEXIST if another one has it, or this one has another. EBUSY
-	// if the one that has it is about to go: see wait_for_name().
+	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has
+	// the name, EBUSY if that one is about to go: see wait_for_name().
 	Status claim_name(Session &session, TextView name);
+	// Who has the name, if anybody.
+	cxxrt::Ref<Session> find_by_name(TextView name);
 	// Until a session has gone, or `timeout` jiffies. May sleep.
 	void wait_for_name(unsigned long timeout);
 	// The session has a CONNECTED path and leaves the quota of half-open ones.

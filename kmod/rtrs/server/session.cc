@@ -53,6 +53,33 @@ void Session::close_paths()
 		path.close();
 }
 
+// Under the lock a path does not get as far as to stop its heartbeat; see settle().
+void Session::ask_for_life()
+{
+	LockGuard held(lock_);
+	for (Path &path : paths_)
+		if (path.state() == ServerPathState::Connected)
+			path.heartbeat().probe();
+}
+
+bool Session::silent()
+{
+	LockGuard held(lock_);
+	for (Path &path : paths_)
+		if (path.state() == ServerPathState::Connected && !path.heartbeat().silent())
+			return false;
+	return true;
+}
+
+bool Session::comes_from(const sockaddr_storage &host)
+{
+	LockGuard held(lock_);
+	for (Path &path : paths_)
+		if (same_host(path.ends().client, host))
+			return true;
+	return false;
+}
+
 Status Session::bring_up(Path &path, TextView name)
 {
 	LockGuard held(lock_);

@@ -40,6 +40,11 @@ public:
 	Status connect(rdma_cm_id *id, const ConnectRequestFields &fields);
 	// Closes all paths, without waiting.
 	void close_paths();
+	// Whether a client at `host` still lives behind this session: ask_for_life() sends it a
+	// heartbeat on each path, which it answers before silent() is asked.
+	void ask_for_life();
+	bool silent();
+	bool comes_from(const sockaddr_storage &host);
 
 	// ---- a path's life, called by its works ----
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The client loses power under load: the server cleans up after heartbeat loss; a new client maps; it unloads."""
+"""The client loses power under load: a client that comes back at once maps; the server cleans up alone; it unloads."""
 
 from vmlab import fio, rnbd
 from vmlab.fio import Verify, verify
@@ -17,6 +17,14 @@ def run(lab: Lab) -> None:
     fio.background(lab.client, f"/dev/{name}", 300, rw="randwrite", block="16k", depth=16)
     rnbd.wait_until(lab.client, f"[ $(tr -s ' ' </sys/block/{name}/stat | cut -d' ' -f6) -gt 50 ]", 30, "load")
     rnbd.equal(rnbd.sessions(lab.server, "server"), ["vm"], "sessions at the server")
+    # Back at once, long before heartbeats are missed, and with the same name.
+    lab.client.kill()
+    lab.reboot("client")
+    rnbd.load_client(lab)
+    if lab.ours("server"):
+        rnbd.equal(rnbd.sessions(lab.server, "server"), ["vm"], "the dead client's session at the server")
+        name = rnbd.map_device(lab, disk)
+        verify(lab.client, f"/dev/{name}", Verify("4k", 16, "512k"))
     lab.client.kill()
     rnbd.wait_until(lab.server,
                     "[ ! -e /sys/class/rtrs-server/vm ] && [ -z \"$(ls /sys/class/rnbd-server/ctl/devices)\" ]",

@@ -102,6 +102,12 @@ void ClientConnection::on_established(const rdma_conn_param &param)
 
 void ClientConnection::on_rejected(rdma_cm_event &event)
 {
+	// Not by RTRS: the number of our queue pair is that of one which the server's connection
+	// manager believes alive, as after a crash of this machine.
+	if (event.status == IB_CM_REJ_STALE_CONN) {
+		note(Step::Stale);
+		return;
+	}
 	u8 size = 0;
 	const void *data = rdma_consumer_reject_data(id_, &event, &size);
 	const Error reason = data ? parse_reject(ByteView(data, size)) : err::econnreset;
@@ -130,7 +136,13 @@ void ClientConnection::on_qp_event(ib_event *event, void *context)
 
 Status ClientConnection::await(Step step)
 {
-	return path_.await([this, step] { return smp_load_acquire(&step_) == step; });
+	TRY(path_.await([this, step] {
+		const Step now = smp_load_acquire(&step_);
+		return now == step || now == Step::Stale;
+	}));
+	if (step_ == Step::Stale)
+		return err::eagain;
+	return {};
 }
 
 Status ClientConnection::establish()

@@ -54,7 +54,9 @@ public:
 	// ---- the owner's steps; each may sleep ----
 
 	// Resolves, creates the queues and connects; each step ends by its event, after the
-	// connect timeout, or when the path is told to stop. On cid 0 the device is picked.
+	// connect timeout, or when the path is told to stop. On cid 0 the device is picked. EAGAIN:
+	// the server's connection manager still had a connection of an earlier life of this
+	// machine, and ends it now.
 	Status establish();
 	// Memory for `count` receives. ENOMEM.
 	Status provide_receives(u32 count, bool with_keys);
@@ -93,7 +95,7 @@ public:
 
 private:
 	// How far the connection manager is, as its events tell.
-	enum class Step : u8 { None, AddressResolved, RouteResolved, Established };
+	enum class Step : u8 { None, AddressResolved, RouteResolved, Established, Stale };
 
 	static int on_cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	void note(Step step);

@@ -155,6 +155,7 @@ private:
 	// path_connect.cc
 	Status connect();
 	Status open_connections();
+	Status open_connection(u16 cid);
 	Status agree_on_limits();
 	Status exchange_info();
 	Status read_info_response();

@@ -10,6 +10,13 @@
 using namespace cxxrt;
 
 namespace rtrs::client {
+namespace {
+
+// Each try makes a new queue pair, with a new number.
+constexpr u32 kStaleTries = 10;
+constexpr u32 kStalePauseMs = 500;
+
+} // namespace
 
 Status Path::connect()
 {
@@ -33,12 +40,26 @@ Status Path::open_connections()
 {
 	connections_ = TRY(Array<Box<ClientConnection>>::create(session_.connections()));
 	for (u16 cid = 0; cid < connections_.size(); cid++) {
-		connections_[cid] = TRY(make_box<ClientConnection>(GFP_KERNEL, *this, cid));
-		TRY(connections_[cid]->establish());
+		TRY(open_connection(cid));
 		if (cid == 0)
 			TRY(agree_on_limits());
 	}
 	return {};
+}
+
+Status Path::open_connection(u16 cid)
+{
+	for (u32 tries = 0;; tries++) {
+		connections_[cid] = TRY(make_box<ClientConnection>(GFP_KERNEL, *this, cid));
+		const Status s = connections_[cid]->establish();
+		if (s.ok() || !(s.error() == err::eagain) || tries == kStaleTries)
+			return s;
+		// The server is told by its connection manager; it may take a moment.
+		log_info(log_name(), "con %u: the server ends a connection of an earlier life",
+			 cid);
+		(void)changed_.wait_for(msecs_to_jiffies(kStalePauseMs),
+					[this] { return state() != State::Connecting; });
+	}
 }
 
 // What REQ says (protocol A.3).

@@ -245,6 +245,21 @@ TEST(RnbdadmDevice, RemapResizeRecover)
 		  "connected");
 }
 
+TEST(RnbdadmDevice, ForcedRemapMapsItAsItWas)
+{
+	FakeHost host;
+	host.client();
+	host.put("/sys/block/rnbd1/rnbd/no_path_timeout", "30");
+	EXPECT_EQ(run_line(host, "remap rnbd1 --force").code, 0);
+	EXPECT_EQ(host.writes[0], "/sys/block/rnbd1/rnbd/unmap_device <- normal");
+	EXPECT_EQ(host.writes[1], "/sys/class/rnbd-client/ctl/map_device <- sessname=store "
+				  "path=ip:10.0.0.2@ip:10.0.0.1 path=ip:10.0.1.2@ip:10.0.1.1 "
+				  "device_path=/dev/nvme1n1 access_mode=ro");
+	EXPECT_EQ(host.text("/sys/block/rnbd2/rnbd/no_path_timeout"), "30");
+	// It was not ours, and is not now.
+	EXPECT_FALSE(host.exists("/run/rnbd/devices/rnbd2"));
+}
+
 TEST(RnbdadmDevice, RecoverOnSomePathsIsPartial)
 {
 	FakeHost host;
@@ -321,6 +336,8 @@ TEST(RnbdadmServer, Exports)
 	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2 -a ro --client alpha").code,
 		  0);
 	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/device_path"), "/dev/vg0/vm2");
+	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/allowed_sessions"), "alpha");
+	EXPECT_EQ(host.writes.back(), "/sys/kernel/config/rnbd/exports/vm2/enable <- 1");
 	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2").code, 5);
 	EXPECT_EQ(run_line(host, "server export remove vm3").code, 3);
 	EXPECT_EQ(run_line(host, "server export remove vm2").code, 0);

@@ -44,6 +44,7 @@ void FakeHost::device(int number, const std::string &session, const std::string 
 {
 	std::string disk = "/sys/block/rnbd" + std::to_string(number);
 	put(disk + "/size", "2097152");
+	put(disk + "/wwid", "eui.000000000000000" + std::to_string(number));
 	put(disk + "/dev", "252:" + std::to_string(number));
 	put(disk + "/stat", "100 0 800 50 200 0 1600 60 3 100 110");
 	put(disk + "/rnbd/session", session);
@@ -52,6 +53,8 @@ void FakeHost::device(int number, const std::string &session, const std::string 
 	put(disk + "/rnbd/state", state);
 	put(disk + "/rnbd/nr_poll_queues", "0");
 	put(disk + "/rnbd/no_path_timeout", "0");
+	put(disk + "/rnbd/stats/requests", "errors 0\nrequeues 4\nretries 3\nwaits 0");
+	put(disk + "/rnbd/stats/reset_all", "Usage");
 	for (const char *file : {"unmap_device", "resize", "remap_device"})
 		put(disk + "/rnbd/" + file, "Usage");
 	next_ = std::max(next_, number + 1);
@@ -84,6 +87,7 @@ void FakeHost::path(const std::string &session, const std::string &source,
 	put(folder + "/cur_latency", "14500 ns");
 	put(folder + "/stats/rdma", "100 409600 200 819200 3 7");
 	put(folder + "/stats/reconnects", "2 5");
+	put(folder + "/stats/errors", "connect 5\ndisconnected 1\nheartbeat 2\nlost 0");
 	put(folder + "/stats/rdma_lat",
 	    "1 ms: 90 180\n2 ms: 9 10\n4 ms: 1 10\n>= 65536 ms: 0 0\nmaximum ms: 3 4");
 	for (const char *file : {"reconnect", "disconnect", "remove_path", "stats/reset_all"})
@@ -149,7 +153,8 @@ void FakeHost::server()
 	put("/proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB");
 	put("/sys/kernel/config/rnbd/exports/vm1/device_path", "/dev/vg0/vm1");
 	put("/sys/kernel/config/rnbd/exports/vm1/access", "rw");
-	put("/sys/kernel/config/rnbd/exports/vm1/clients", "alpha beta");
+	put("/sys/kernel/config/rnbd/exports/vm1/allowed_sessions", "alpha beta");
+	put("/sys/kernel/config/rnbd/exports/vm1/enable", "1");
 }
 
 int FakeHost::map(const std::string &line)
@@ -218,7 +223,7 @@ int FakeHost::make_folder(const std::string &path)
 	// As configfs does, a folder comes with its files.
 	int error = Host::make_folder(path);
 	if (!error)
-		for (const char *file : {"device_path", "access", "clients"})
+		for (const char *file : {"device_path", "access", "allowed_sessions", "enable"})
 			put(path + "/" + file, "");
 	return error;
 }

@@ -138,6 +138,19 @@ TEST(RnbdadmGolden, Texts)
 	expect_golden("schema.json", run_line(host, "generate schema").out);
 }
 
+TEST(RnbdadmStats, MicrosecondsWhereTheModuleHasThem)
+{
+	FakeHost host;
+	prepare(host, false);
+	std::string path = "/sys/class/rtrs-client/store/paths/ip:10.0.0.2@ip:10.0.0.1/stats/";
+	host.put(path + "latency_us", "1 us: 0 0\n128 us: 0 0\n>= 4194304 us: 0 0");
+	host.on_sleep = [&] {
+		host.put(path + "latency_us", "1 us: 0 0\n128 us: 60 40\n>= 4194304 us: 0 0");
+	};
+	Outcome o = run_line(host, "stats -w --count 1");
+	EXPECT_NE(o.out.find("128 us  128 us"), std::string::npos) << o.out;
+}
+
 TEST(RnbdadmStats, OneObjectAndReset)
 {
 	FakeHost host;

@@ -78,6 +78,8 @@ void compare_export(const ExportRequest &wanted, const Export &running,
 		found.push_back({object, "device", wanted.device_path, running.device_path});
 	if (!wanted.access.empty() && wanted.access != running.access)
 		found.push_back({object, "access", wanted.access, running.access});
+	if (running.enabled && *running.enabled != "1")
+		found.push_back({object, "enabled", "1", *running.enabled});
 	if (running.clients) {
 		std::vector<std::string> have = split(*running.clients), want = wanted.clients;
 		std::sort(have.begin(), have.end());

@@ -31,6 +31,9 @@ std::string json_schema()
 			case Unit::List:
 				type = "array";
 				break;
+			case Unit::Counts:
+				type = {"object", "null"};
+				break;
 			case Unit::PerSecond:
 			case Unit::BytesPerSecond:
 			case Unit::Milliseconds:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // map, unmap, remap, resize, recover.
+#include "config.hh"
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
@@ -7,6 +8,7 @@
 #include <ostream>
 
 #include <fmt/format.h>
+#include <rnbd/pure/map_options.hh>
 
 namespace rnbdadm {
 
@@ -42,7 +44,7 @@ Exit map(Call &call)
 	request.session = session_for(call);
 	check_request(request);
 	need_client(call.host);
-	bool known = call.host.exists(std::string(kRtrsClient) + "/" + request.session);
+	bool known = call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
 	if (!known && request.paths.empty())
 		throw Failure(Exit::Usage,
 			      fmt::format("there is no session '{}' yet: a new one needs --path",
@@ -102,12 +104,45 @@ void remap_one(Call &call, const Device &device)
 		   "cannot remap " + device.node());
 }
 
+// A session ends with its last device, so its paths are kept here. The port is not known to the
+// kernel, but to the configuration.
+MapRequest request_of(const Host &host, const Device &device)
+{
+	MapRequest request;
+	request.session = device.session;
+	request.device_path = device.device_path;
+	request.access = device.access;
+	request.poll_queues = device.poll_queues.value_or(0);
+	if (device.no_path_timeout && *device.no_path_timeout)
+		request.no_path_timeout = device.no_path_timeout;
+	request.owner = device.owner;
+	for (const Session &session : read_sessions(host, false))
+		for (const Path &path : session.paths)
+			if (session.name == device.session &&
+			    request.paths.size() < rnbd::kMaxMapPaths)
+				request.paths.push_back(path.source + "@" + path.destination);
+	for (const DeviceConfig &configured : read_config(host).devices)
+		if (configured.request.session == device.session)
+			request.port = configured.request.port;
+	return request;
+}
+
 Exit remap(Call &call)
 {
 	need_client(call.host);
 	std::vector<Device> devices = read_devices(call.host);
 	return call.each(call.arguments.size(), [&](std::size_t i) {
-		remap_one(call, one_device(devices, call.arguments[i]));
+		Device device = one_device(devices, call.arguments[i]);
+		if (device.state != "open" || !call.has("force"))
+			return remap_one(call, device);
+		MapRequest request = request_of(call.host, device);
+		check_request(request);
+		unmap_device(call, device, false);
+		if (!call.dry_run)
+			map_device(call, request);
+		else
+			call.out << fmt::format("write '{}' to {}\n", map_line(request),
+						kMapDevice);
 	});
 }
 
@@ -242,12 +277,15 @@ std::vector<Command> map_commands()
 	     nullptr,
 	     unmap},
 	    {"remap",
-	     "open a device on the server again after the server has closed it",
-	     "A device that the server has closed (rnbdadm server close) stays 'closed' until it "
-	     "is "
-	     "opened again. Nothing happens to one that is open.",
+	     "open a device on the server again",
+	     "A device that is closed is opened again. Nothing happens to one that is open, unless "
+	     "--force is given: then it is unmapped and mapped again, as it was. That is what "
+	     "helps "
+	     "after 'rnbdadm server close' on the server: the client need not learn of it, the "
+	     "disk "
+	     "stays 'open', and its I/O fails.",
 	     {devices},
-	     {},
+	     {{"force", 'f', "", "unmap it and map it again if it is open; it must not be in use"}},
 	     {{"rnbdadm remap rnbd0", ""}},
 	     nullptr,
 	     remap},

@@ -171,7 +171,7 @@ Exit path_readd(Call &call)
 		Path path = one_path(sessions, call.arguments[i]);
 		check_last(call, sessions, path);
 		act(call, path, "remove_path", Action::ClosePath, "remove");
-		call.write(std::string(kRtrsClient) + "/" + path.session + "/add_path",
+		call.write(kRtrsClient + "/" + path.session + "/add_path",
 			   path.source + "@" + path.destination, Action::AddPath,
 			   fmt::format("path {} is removed and cannot be added again", path.name));
 	});

@@ -27,10 +27,13 @@ struct Chosen {
 		};
 		if (all)
 			return true;
+		// Devices have a session as well, but no path is named like a disk.
+		if (in(devices, row["name"]))
+			return true;
 		if (row.contains("session"))
 			return in(paths, row["session"].get<std::string>() + " " +
 					     row["name"].get<std::string>());
-		return in(devices, row["name"]);
+		return false;
 	}
 };
 
@@ -122,14 +125,19 @@ Exit stats(Call &call)
 	Moment moment = read_moment(call.host);
 	Chosen chosen = choose(call, moment);
 	if (call.has("reset")) {
-		std::vector<Path> paths;
+		std::vector<std::string> folders;
 		for (const Path &path : moment.paths)
 			if (chosen.has(to_json(path)))
-				paths.push_back(path);
-		return call.each(paths.size(), [&](std::size_t i) {
+				folders.push_back(path.folder);
+		for (const Device &device : moment.devices)
+			if ((chosen.all || std::count(chosen.devices.begin(), chosen.devices.end(),
+						      device.name)) &&
+			    call.host.exists(device.folder + "/stats/reset_all"))
+				folders.push_back(device.folder);
+		return call.each(folders.size(), [&](std::size_t i) {
 			// In-tree takes 1 only.
-			call.write(paths[i].folder + "/stats/reset_all", "1", Action::Configure,
-				   "cannot reset the statistics of path " + paths[i].name);
+			call.write(folders[i] + "/stats/reset_all", "1", Action::Configure,
+				   "cannot reset the statistics in " + folders[i]);
 		});
 	}
 	if (call.has("watch"))
@@ -190,7 +198,7 @@ std::vector<Command> stats_commands()
 	     {{"watch", 'w', "", "print rates again and again"},
 	      {"interval", 'i', "SECONDS", "time between them, 1 if not given"},
 	      {"count", 0, "NUMBER", "how many times; for ever if not given"},
-	      {"reset", 0, "", "set the counts of the paths to zero"}},
+	      {"reset", 0, "", "set the counts of the modules to zero"}},
 	     {{"rnbdadm stats", ""}, {"rnbdadm stats rnbd0 --watch --interval 5", ""}},
 	     nullptr,
 	     stats},

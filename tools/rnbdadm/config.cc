@@ -39,7 +39,7 @@ const std::vector<ConfigKey> &config_keys()
 	     "this "
 	     "machine; needed"},
 	    {"access", "MODE", true, true, true, true, false,
-	     "ro, rw or migration; of an export ro or rw"},
+	     "ro, rw or migration; of an export the most that clients may ask for"},
 	    {"poll-queues", "NUMBER", true, true, true, false, false,
 	     "queues for polled I/O, -1 for one per CPU"},
 	    {"no-path-timeout", "SECONDS", true, true, true, false, false,
@@ -127,7 +127,7 @@ public:
 			read_file(kConfigFile);
 		for (const std::string &name : host_.list(kConfigFolder))
 			if (name.ends_with(".conf") && name[0] != '.')
-				read_file(std::string(kConfigFolder) + "/" + name);
+				read_file(kConfigFolder + "/" + name);
 		for (const Section &section : sections_)
 			check(section);
 		Config config;
@@ -277,8 +277,6 @@ private:
 				if (entry.key == "path")
 					canonical_path(entry.value);
 				std::vector<std::string> modes = {"ro", "rw", "migration"};
-				if (section.kind == "export")
-					modes.pop_back();
 				if (entry.key == "access" && std::find(modes.begin(), modes.end(),
 								       entry.value) == modes.end())
 					throw Failure(

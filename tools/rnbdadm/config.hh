@@ -8,8 +8,8 @@
 
 namespace rnbdadm {
 
-inline const char *const kConfigFile = "/etc/rnbd/rnbd.conf";
-inline const char *const kConfigFolder = "/etc/rnbd/rnbd.conf.d";
+inline const std::string kConfigFile = "/etc/rnbd/rnbd.conf";
+inline const std::string kConfigFolder = "/etc/rnbd/rnbd.conf.d";
 
 struct SessionConfig {
 	std::string name;

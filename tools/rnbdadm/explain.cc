@@ -33,6 +33,16 @@ Finding judge_device(const Device &device, const Session *session)
 	std::string what =
 	    fmt::format("{} of session {}, {}, {}", device.device_path, device.session,
 			human_bytes(static_cast<double>(device.size)), device.access);
+	// The client does not learn that the server has closed a device: only I/O does.
+	if (device.state == "open" && device.errors && *device.errors && session &&
+	    session->connected() > 0)
+		return {
+		    name, "note",
+		    what +
+			": open, but I/O has failed: if it still does, the server may have closed "
+			"the device",
+		    fmt::format("on the server: rnbdadm server list; then rnbdadm remap --force {}",
+				device.name)};
 	if (device.state == "open")
 		return {name, "ok", what + ": open", ""};
 	if (device.state != "closed")
@@ -103,6 +113,12 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 	}
 	Finding lost{name, "problem", "disconnected" + attempts(session, path),
 		     fmt::format("rnbdadm path reconnect {}", path.name)};
+	std::string kinds;
+	for (const auto &[kind, count] : path.errors)
+		if (count)
+			kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, count);
+	if (!kinds.empty())
+		lost.text += "; errors so far: " + kinds;
 	// What the module remembers of the last try, where it does.
 	for (const char *file : {"/last_error", "/connect_error"}) {
 		std::string error = trim(host.text(path.folder + file));
@@ -163,6 +179,8 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 	std::string waiting = fmt::format("{} in flight", device.in_flight);
 	if (device.waiting)
 		waiting += fmt::format(", {} wait for a path", *device.waiting);
+	if (device.errors)
+		waiting += fmt::format(", {} ended with an error so far", *device.errors);
 	bool old = false;
 	if (device.oldest_request_ms && *device.oldest_request_ms) {
 		double ms = static_cast<double>(*device.oldest_request_ms);

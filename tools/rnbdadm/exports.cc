@@ -53,17 +53,16 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 		call.write(folder + "/access", request.access, Action::Export, what);
 	call.write(folder + "/device_path", request.device_path, Action::Export, what);
 	if (!request.clients.empty()) {
-		std::string file =
-		    file_of(call.host, folder, {"clients", "allowed_clients", "sessions"});
+		std::string file = file_of(call.host, folder, {"allowed_sessions"});
 		if (file.empty() && !call.dry_run)
 			throw Failure(
 			    Exit::Missing,
 			    what + ": the loaded module cannot limit the clients of one export");
-		call.write(file.empty() ? folder + "/clients" : file, join(request.clients, " "),
-			   Action::Export, what);
+		call.write(file.empty() ? folder + "/allowed_sessions" : file,
+			   join(request.clients, " "), Action::Export, what);
 	}
 	// Last, so that no client opens what is half set up.
-	std::string enable = file_of(call.host, folder, {"enable", "enabled"});
+	std::string enable = file_of(call.host, folder, {"enable"});
 	if (!enable.empty())
 		call.write(enable, "1", Action::Export, what);
 }
@@ -74,7 +73,7 @@ void add_export(Call &call, const ExportRequest &request)
 {
 	check_name(request.name);
 	need_exports(call.host);
-	std::string folder = std::string(kExports) + "/" + request.name;
+	std::string folder = kExports + "/" + request.name;
 	if (call.host.exists(folder))
 		throw Failure(Exit::Exists,
 			      fmt::format("there is an export '{}' already", request.name));
@@ -96,7 +95,11 @@ void add_export(Call &call, const ExportRequest &request)
 
 void remove_export(Call &call, const std::string &name)
 {
-	std::string folder = std::string(kExports) + "/" + name;
+	std::string folder = kExports + "/" + name;
+	// Closes out those that have it open; without, the kernel keeps an export with users.
+	if (call.has("force") && call.host.exists(folder + "/enable"))
+		call.write(folder + "/enable", "0", Action::Export,
+			   "cannot disable export " + name);
 	if (call.dry_run) {
 		call.out << fmt::format("remove folder {}\n", folder);
 		return;

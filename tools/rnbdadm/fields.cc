@@ -29,6 +29,10 @@ const Kind kDeviceKind = {
 	 "requests that wait for a path to come back; null if the module fails them at once"},
 	{"oldest_request_ms", "OLDEST", Unit::Milliseconds, false,
 	 "age of the oldest request; null if the module does not say"},
+	{"errors", "ERRORS", Unit::Count, false,
+	 "requests that ended with an error; null if the module does not count them"},
+	{"retries", "RETRIES", Unit::Count, false,
+	 "requests that lost their path and were sent again; null likewise"},
 	{"wwid", "WWID", Unit::Text, false, "identity of the disk; null if the server gives none"},
 	{"mounts", "MOUNTS", Unit::List, false, "where it or a partition of it is mounted"},
 	{"holders", "HOLDERS", Unit::List, false, "block devices on top of it"},
@@ -83,6 +87,8 @@ const Kind kPathKind = {
 	 "requests that came from another path which was lost"},
 	{"reconnects", "RECONNECTS", Unit::Count, true, "times the path has connected again"},
 	{"reconnects_failed", "FAILED", Unit::Count, false, "attempts to do so that failed"},
+	{"errors", "ERRORS", Unit::Counts, false,
+	 "what went wrong, a number for each kind; null if the module does not count it"},
     },
 };
 
@@ -244,6 +250,8 @@ Json to_json(const Device &d)
 	j["no_path_timeout"] = or_null(d.no_path_timeout);
 	j["waiting_requests"] = or_null(d.waiting);
 	j["oldest_request_ms"] = or_null(d.oldest_request_ms);
+	j["errors"] = or_null(d.errors);
+	j["retries"] = or_null(d.retries);
 	j["wwid"] = or_null(d.wwid);
 	j["mounts"] = d.mounts;
 	j["holders"] = d.holders;
@@ -288,6 +296,9 @@ Json to_json(const Path &p)
 	j["failed_over"] = or_null(p.counts.failed_over);
 	j["reconnects"] = or_null(p.reconnects);
 	j["reconnects_failed"] = or_null(p.reconnects_failed);
+	j["errors"] = Json();
+	for (const auto &[kind, count] : p.errors)
+		j["errors"][kind] = count;
 	return j;
 }
 

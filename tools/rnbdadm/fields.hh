@@ -26,7 +26,8 @@ enum class Unit {
 	PerSecond, // requests
 	BytesPerSecond,
 	Flag,
-	List, // of text
+	Counts, // an object of numbers by name
+	List,	// of text
 };
 
 struct Field {

@@ -82,7 +82,9 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 		throw Failure(
 		    Exit::TimedOut,
 		    fmt::format("{} is mapped, but its disk did not appear", request.device_path));
-	record_owner(call.host, *device, request.owner);
+	// A mapping of others stays theirs when it is mapped again.
+	if (!request.owner.empty())
+		record_owner(call.host, *device, request.owner);
 	if (request.no_path_timeout) {
 		if (!device->no_path_timeout)
 			throw Failure(

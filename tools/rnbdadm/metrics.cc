@@ -73,6 +73,12 @@ std::string device_metrics(const Host &host)
 	Family writes("rnbd_device_writes", "counter", "", "Writes that have ended.");
 	Family read_bytes("rnbd_device_read_bytes", "counter", "bytes", "Bytes read.");
 	Family written("rnbd_device_written_bytes", "counter", "bytes", "Bytes written.");
+	Family errors("rnbd_device_errors", "counter", "", "Requests that ended with an error.");
+	Family retries("rnbd_device_retries", "counter", "",
+		       "Requests that lost their path and were sent again.");
+	Family waiting("rnbd_device_waiting", "gauge", "", "Requests that wait for a path.");
+	Family oldest("rnbd_device_oldest_request_seconds", "gauge", "seconds",
+		      "Age of the oldest request.");
 	for (const Device &d : read_devices(host)) {
 		Labels labels = {
 		    {"device", d.name}, {"session", d.session}, {"device_path", d.device_path}};
@@ -83,9 +89,18 @@ std::string device_metrics(const Host &host)
 		writes.add(labels, static_cast<double>(d.writes));
 		read_bytes.add(labels, static_cast<double>(d.read_bytes));
 		written.add(labels, static_cast<double>(d.written_bytes));
+		if (d.errors)
+			errors.add(labels, static_cast<double>(*d.errors));
+		if (d.retries)
+			retries.add(labels, static_cast<double>(*d.retries));
+		if (d.waiting)
+			waiting.add(labels, static_cast<double>(*d.waiting));
+		if (d.oldest_request_ms)
+			oldest.add(labels, static_cast<double>(*d.oldest_request_ms) / 1000);
 	}
 	return open.text() + size.text() + flight.text() + reads.text() + read_bytes.text() +
-	       writes.text() + written.text();
+	       writes.text() + written.text() + errors.text() + retries.text() + waiting.text() +
+	       oldest.text();
 }
 
 // A histogram's buckets hold all that is below their limit; its sum is not known to the kernel.
@@ -129,6 +144,7 @@ std::string path_metrics(const Host &host)
 	Family again("rnbd_path_reconnects", "counter", "", "Times the path connected again.");
 	Family failed("rnbd_path_reconnects_failed", "counter", "",
 		      "Attempts to do so that failed.");
+	Family errors("rnbd_path_errors", "counter", "", "What went wrong on the path, by kind.");
 	Family times("rnbd_path_request_duration_seconds", "histogram", "seconds",
 		     "How long requests took.");
 	for (bool server : {false, true})
@@ -159,12 +175,17 @@ std::string path_metrics(const Host &host)
 				if (p.reconnects_failed && *p.reconnects_failed >= 0)
 					failed.add(labels,
 						   static_cast<double>(*p.reconnects_failed));
+				for (const auto &[kind, count] : p.errors) {
+					Labels of_kind = labels;
+					of_kind.emplace_back("kind", kind);
+					errors.add(of_kind, static_cast<double>(count));
+				}
 				add_histogram(times, host, p, labels);
 			}
 		}
 	return session_paths.text() + session_up.text() + up.text() + latency.text() +
 	       flight.text() + reads.text() + read_bytes.text() + writes.text() + written.text() +
-	       over.text() + again.text() + failed.text() + times.text();
+	       over.text() + again.text() + failed.text() + errors.text() + times.text();
 }
 
 } // namespace

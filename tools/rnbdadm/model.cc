@@ -18,7 +18,7 @@ bool client_loaded(const Host &host)
 
 bool server_loaded(const Host &host)
 {
-	return host.exists(std::string(kRnbdServer) + "/ctl");
+	return host.exists(kRnbdServer + "/ctl");
 }
 
 void need_client(const Host &host)
@@ -48,6 +48,19 @@ std::string Session::state() const
 }
 
 namespace {
+
+// Lines "<kind> <number>".
+std::vector<std::pair<std::string, std::uint64_t>> read_kinds(const Host &host,
+							      const std::string &path)
+{
+	std::vector<std::pair<std::string, std::uint64_t>> kinds;
+	for (const std::string &line : split(host.text(path), "\n")) {
+		std::vector<std::string> words = split(line);
+		if (words.size() == 2)
+			kinds.emplace_back(words[0], parse_number(words[1]).value_or(0));
+	}
+	return kinds;
+}
 
 // In-tree's counter of reconnects starts at -1, so these are signed.
 void read_reconnects(const Host &host, Path &path)
@@ -99,6 +112,7 @@ Path read_path(const Host &host, const Session &session, const std::string &name
 		path.latency = parse_number(latency[0]);
 	read_counts(host, path);
 	read_reconnects(host, path);
+	path.errors = read_kinds(host, path.folder + "/stats/errors");
 	return path;
 }
 
@@ -193,9 +207,18 @@ Device read_device(const Host &host, const std::string &name)
 	device.size = host.number(disk + "/size").value_or(0) * 512;
 	device.poll_queues = host.integer(device.folder + "/nr_poll_queues");
 	device.no_path_timeout = host.integer(device.folder + "/no_path_timeout");
-	device.wwid = optional_text(host, device.folder + "/wwid");
+	device.wwid = optional_text(host, disk + "/wwid");
+	// An empty line says that the server does not tell it.
+	if (device.wwid && device.wwid->empty())
+		device.wwid.reset();
 	device.waiting = host.number(device.folder + "/waiting_requests");
 	device.oldest_request_ms = host.number(device.folder + "/oldest_request_ms");
+	for (const auto &[kind, count] : read_kinds(host, device.folder + "/stats/requests")) {
+		if (kind == "errors")
+			device.errors = count;
+		if (kind == "retries")
+			device.retries = count;
+	}
 	read_disk_counts(host, device);
 	read_users(host, device);
 	device.owner = owner_of(host, device);

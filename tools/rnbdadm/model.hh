@@ -7,12 +7,12 @@
 
 namespace rnbdadm {
 
-inline const char *const kRnbdClient = "/sys/class/rnbd-client";
-inline const char *const kRnbdServer = "/sys/class/rnbd-server";
-inline const char *const kRtrsClient = "/sys/class/rtrs-client";
-inline const char *const kRtrsServer = "/sys/class/rtrs-server";
-inline const char *const kMapDevice = "/sys/class/rnbd-client/ctl/map_device";
-inline const char *const kExports = "/sys/kernel/config/rnbd/exports";
+inline const std::string kRnbdClient = "/sys/class/rnbd-client";
+inline const std::string kRnbdServer = "/sys/class/rnbd-server";
+inline const std::string kRtrsClient = "/sys/class/rtrs-client";
+inline const std::string kRtrsServer = "/sys/class/rtrs-server";
+inline const std::string kMapDevice = "/sys/class/rnbd-client/ctl/map_device";
+inline const std::string kExports = "/sys/kernel/config/rnbd/exports";
 
 using Number = std::optional<std::uint64_t>;
 using Integer = std::optional<std::int64_t>;
@@ -36,6 +36,8 @@ struct Path {
 	Number latency;	   // ns
 	PathCounts counts;
 	Integer reconnects, reconnects_failed;
+	// What went wrong, by kind; empty if the module does not count it.
+	std::vector<std::pair<std::string, std::uint64_t>> errors;
 
 	bool connected() const { return state == "connected"; }
 };
@@ -71,6 +73,7 @@ struct Device {
 	Text wwid;
 	Number waiting;		  // requests that wait for a path
 	Number oldest_request_ms; // age of the oldest request
+	Number errors, retries;	  // requests that failed, that were sent again
 	std::uint64_t reads = 0, read_bytes = 0, writes = 0, written_bytes = 0;
 	std::uint64_t in_flight = 0;
 	std::vector<std::string> mounts;  // where it or a partition of it is mounted, or "swap"

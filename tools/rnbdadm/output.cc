@@ -55,6 +55,13 @@ std::string shown(const Json &value, Unit unit, bool raw)
 			words.push_back(item.is_string() ? item.get<std::string>() : item.dump());
 		return words.empty() && !raw ? "-" : join(words, " ");
 	}
+	if (value.is_object()) {
+		std::vector<std::string> words;
+		for (const auto &[key, item] : value.items())
+			if (item != 0)
+				words.push_back(key + "=" + item.dump());
+		return words.empty() && !raw ? "0" : join(words, " ");
+	}
 	if (!value.is_number())
 		return value.dump();
 	if (raw)
@@ -101,6 +108,7 @@ bool right_aligned(Unit unit)
 	case Unit::State:
 	case Unit::Flag:
 	case Unit::List:
+	case Unit::Counts:
 		return false;
 	default:
 		return true;

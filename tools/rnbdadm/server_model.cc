@@ -11,7 +11,7 @@ namespace rnbdadm {
 std::vector<Opened> read_opened(const Host &host)
 {
 	std::vector<Opened> all;
-	std::string devices = std::string(kRnbdServer) + "/ctl/devices";
+	std::string devices = kRnbdServer + "/ctl/devices";
 	for (const std::string &device : host.list(devices)) {
 		std::string sessions = devices + "/" + device + "/sessions";
 		for (const std::string &session : host.list(sessions)) {
@@ -35,13 +35,13 @@ std::vector<Export> read_exports(const Host &host)
 	for (const std::string &name : host.list(kExports)) {
 		Export e;
 		e.name = name;
-		e.folder = std::string(kExports) + "/" + name;
+		e.folder = kExports + "/" + name;
 		e.device_path = trim(host.text(e.folder + "/device_path"));
 		e.access = trim(host.text(e.folder + "/access"));
-		for (const char *file : {"/clients", "/allowed_clients", "/sessions"})
+		for (const char *file : {"/allowed_sessions"})
 			if (auto clients = host.read(e.folder + file); clients && !e.clients)
 				e.clients = join(split(*clients), " ");
-		for (const char *file : {"/enable", "/enabled"})
+		for (const char *file : {"/enable"})
 			if (auto enabled = host.read(e.folder + file); enabled && !e.enabled)
 				e.enabled = trim(*enabled);
 		all.push_back(e);

@@ -12,7 +12,12 @@ namespace rnbdadm {
 std::vector<LatencyClass> read_latency(const Host &host, const Path &path)
 {
 	std::vector<LatencyClass> classes;
-	for (const std::string &line : split(host.text(path.folder + "/stats/rdma_lat"), "\n")) {
+	// The finer one where the module has it.
+	bool fine = host.exists(path.folder + "/stats/latency_us");
+	double ms = fine ? 1e-3 : 1;
+	std::string text =
+	    host.text(path.folder + (fine ? "/stats/latency_us" : "/stats/rdma_lat"));
+	for (const std::string &line : split(text, "\n")) {
 		std::vector<std::string> halves = split(line, ":");
 		std::vector<std::string> name = split(halves.empty() ? "" : halves[0]);
 		std::vector<std::string> counts = split(halves.size() > 1 ? halves[1] : "");
@@ -23,7 +28,7 @@ std::vector<LatencyClass> read_latency(const Host &host, const Path &path)
 		if (name[0] == ">=")
 			c.limit_ms = std::numeric_limits<double>::infinity();
 		else
-			c.limit_ms = static_cast<double>(parse_number(name[0]).value_or(0));
+			c.limit_ms = static_cast<double>(parse_number(name[0]).value_or(0)) * ms;
 		c.reads = parse_number(counts[0]).value_or(0);
 		c.writes = parse_number(counts[1]).value_or(0);
 		classes.push_back(c);

@@ -12,7 +12,7 @@ struct LatencyClass {
 	std::uint64_t reads, writes;
 };
 
-// Of stats/rdma_lat of a path of a client; empty if the module has none.
+// Of stats/latency_us or stats/rdma_lat of a path of a client; empty if the module has neither.
 std::vector<LatencyClass> read_latency(const Host &host, const Path &path);
 // The class's limit below which `share` (0 to 1) of all requests stayed; nothing without requests.
 std::optional<double> percentile(const std::vector<LatencyClass> &classes, double share);

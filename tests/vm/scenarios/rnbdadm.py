@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The administration tool maps, shows, counts, changes paths, explains and unmaps."""
+
+from vmlab import rnbd
+from vmlab.admin import Admin
+from vmlab.lab import Lab
+
+
+def run(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server)
+    client, server = Admin(lab.client), Admin(lab.server)
+    rnbd.check("modprobe rnbd_client" in client.run("map /dev/x -s vm -p 10.10.0.1", 9), "the missing module is named")
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+
+    first = f"{lab.client.address()}@{lab.server.address()}"
+    rnbd.equal(client.run(f"map {disk} --session vm --path {first}"), "/dev/rnbd0\n", "output of map")
+    device = client.json("list", "devices")[0]
+    rnbd.equal([device[k] for k in ("name", "session", "device_path", "state", "size", "owner")],
+               ["rnbd0", "vm", disk, "open", 64 << 20, "-"], "the mapped device")
+    rnbd.equal(client.json("list sessions", "sessions")[0]["state"], "connected", "state of the session")
+    refusals(client, disk)
+
+    lab.client.run("dd if=/dev/zero of=/dev/rnbd0 bs=64k count=16 oflag=direct 2>/dev/null")
+    path = client.json("stats", "paths")[0]
+    rnbd.check(path["written_bytes"] >= 1 << 20, f"bytes written on the path: {path['written_bytes']}")
+    rnbd.check("rnbd_device_written_bytes_total{device=\"rnbd0\"" in client.run("metrics"), "metrics of the device")
+    client.run("stats --watch --count 1")
+    client.run("stats --reset")
+    rnbd.equal(client.json("stats", "paths")[0]["written_bytes"], 0, "bytes written after a reset")
+
+    paths(lab, client)
+    hcas = client.json("hca list", "hcas")
+    rnbd.check(f"ip:{lab.client.address()}" in [a for h in hcas for a in h["addresses"]], f"addresses of {hcas}")
+    rnbd.check("problem" not in client.run("explain rnbd0"), "explain finds no problem")
+    client.run("doctor")
+
+    opened = server.json("server list", "opened")[0]
+    rnbd.equal([opened[k] for k in ("session", "access", "client_path")], ["vm", "rw", disk], "what the server serves")
+    server.run(f"server close {disk}")
+    read = "dd if=/dev/rnbd0 of=/dev/null bs=4k count=1 iflag=direct"
+    rnbd.check(not lab.client.try_run(read).ok, "a read works after server close")
+    client.run("remap rnbd0 --force")
+    lab.client.run(read)
+    server.run("server disconnect vm")
+    rnbd.wait_until(lab.client, "grep -qx open /sys/block/rnbd0/rnbd/state", 60, "the device comes back")
+
+    unmapping(lab, client, disk)
+
+
+def refusals(client: Admin, disk: str) -> None:
+    rnbd.check("rnbd0" in client.run(f"map {disk} -s vm", 5), "the present mapping is named")
+    rnbd.check("no such block device" in client.run("map /dev/none -s vm", 1), "the reason is in words")
+    rnbd.check("did you mean 'rnbd0'" in client.run("show rnbd00", 3), "the nearest name is offered")
+    client.run("map x -s vm --access wr", 2)
+
+
+def paths(lab: Lab, client: Admin) -> None:
+    second = f"{lab.client.address(1)}@{lab.server.address(1)}"
+    client.run(f"path add vm {second}")
+    client.run(f"path add vm {second}", 5)
+    rnbd.equal([p["state"] for p in client.json("path list vm", "paths")], ["connected"] * 2, "states of two paths")
+    client.run("path reconnect vm", 3)
+    client.run(f"path disconnect {second}")
+    client.run(f"path disconnect {lab.server.address()}", 6)
+    rnbd.equal(client.json("session list", "sessions")[0]["state"], "degraded", "state with one path")
+    client.run("recover rnbd0")
+    rnbd.equal(client.json("session list", "sessions")[0]["state"], "connected", "state after recover")
+    client.run("session set vm policy=round-robin reconnect-attempts=100")
+    session = client.json("session list", "sessions")[0]
+    rnbd.equal((session["policy"], session["reconnect_attempts"]), ("round-robin", 100), "settings")
+    client.run("session reconnect vm")
+    client.run(f"path remove {second}")
+    rnbd.equal(len(client.json("path list vm", "paths")), 1, "number of paths")
+
+
+def unmapping(lab: Lab, client: Admin, disk: str) -> None:
+    other = rnbd.null_disk(lab.server, "nullb8", 16)
+    events = lab.client.spawn(f"{client.program} monitor --count 1 --for 60 -o json")
+    rnbd.wait_until(lab.client, "pgrep -f 'rnbdadm monitor' >/dev/null", 20, "monitor runs")
+    rnbd.write(lab.client, f"{rnbd.CTL}/map_device", f"sessname=vm device_path={other}")
+    holder = lab.client.spawn("exec sleep 60 </dev/rnbd0")
+    rnbd.wait_until(lab.client, "ls -l /proc/[0-9]*/fd | grep -q /dev/rnbd0", 20, "the disk is open")
+    client.run("unmap rnbd0", 6)
+    lab.client.run("pkill -x sleep")
+    lab.client.wait(holder)
+    # What was mapped without the tool is spared.
+    client.run("unmap --all")
+    rnbd.equal([d["name"] for d in client.json("list", "devices")], ["rnbd1"], "what is left")
+    client.run(f"unmap vm:{other}")
+    rnbd.equal(client.json("list", "devices") + client.json("list sessions", "sessions"), [], "what is left")
+    rnbd.check('"subsystem"' in lab.client.wait(events).out, "an event was seen")

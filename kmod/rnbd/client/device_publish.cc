@@ -17,6 +17,11 @@ Status Device::publish(int no_path_timeout)
 	waiting_.set_timeout(no_path_timeout);
 	// Last, since from here on the device can be unmapped.
 	TRY(directory_.create(&disk_to_dev(disk_)->kobj));
+	// When the event comes, all that it is about is there.
+	session_->with_link([&](Link &) {
+		if (state() == DeviceState::Mapped)
+			send_event(KOBJ_ONLINE);
+	});
 	log_info(label(), "Device mapped as %s (nsectors: %llu, logical_block_size: %u, %s)",
 		 disk_->disk_name, static_cast<unsigned long long>(get_capacity(disk_)),
 		 properties_.logical_block_size, to_text(mode_));
@@ -40,8 +45,6 @@ Status Device::add_to_system()
 		// The link may have been lost, and more, while nobody could touch the disk.
 		update_disk_limits(disk_, properties_);
 		set_capacity_and_notify(disk_, properties_.capacity.value);
-		if (state() == DeviceState::Mapped)
-			send_event(KOBJ_ONLINE);
 	});
 	return {};
 }

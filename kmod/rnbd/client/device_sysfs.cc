@@ -79,6 +79,12 @@ void DeviceDirectory::show_state(SysfsText &out)
 	out.print("%s\n", to_sysfs(device_.state()));
 }
 
+void DeviceDirectory::show_wwid(SysfsText &out)
+{
+	const Wwid wwid = device_.session().with_link([&](Link &) { return device_.wwid(); });
+	out.print("%s\n", wwid.c_str());
+}
+
 void DeviceDirectory::show_no_path_timeout(SysfsText &out)
 {
 	out.print("%d\n", device_.waiting().timeout());
@@ -114,6 +120,7 @@ constinit const File kFiles[] = {
     File::read_only("access_mode", &D::show_access_mode),
     File::read_only("nr_poll_queues", &D::show_poll_queues),
     File::read_only("state", &D::show_state),
+    File::read_only("wwid", &D::show_wwid),
     File::read_write("no_path_timeout", &D::show_no_path_timeout, &D::store_no_path_timeout),
     File::read_only("waiting_requests", &D::show_waiting),
     File::read_only("oldest_request_ms", &D::show_oldest),

@@ -30,6 +30,7 @@ public:
 	void show_access_mode(cxxrt::SysfsText &out);
 	void show_poll_queues(cxxrt::SysfsText &out);
 	void show_state(cxxrt::SysfsText &out);
+	void show_wwid(cxxrt::SysfsText &out);
 	void show_no_path_timeout(cxxrt::SysfsText &out);
 	Status store_no_path_timeout(TextView text, cxxrt::SysfsCall &call);
 	void show_waiting(cxxrt::SysfsText &out);

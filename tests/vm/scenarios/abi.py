@@ -66,6 +66,7 @@ FORMATS = {
     f"{SERVER_PATH}/stats/wc_completion": r"\d+ \d+ \d+",
     f"{SERVER_PATH}/stats/reset_all": RESET_ALL,
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
+    "/sys/block/rnbd<N>/wwid": r"[!-~]*",
     f"{DISK}/unmap_device": r"Usage: echo <normal\|force> > unmap_device",
     f"{DISK}/resize": "Usage: echo <new size in sectors> > resize",
     f"{DISK}/remap_device": "Usage: echo <1> > remap_device",
@@ -137,7 +138,8 @@ def run(lab: Lab) -> None:
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
     found = {**entries(lab.client, ["/sys/devices/virtual/rtrs-client", "/sys/devices/virtual/rnbd-client",
-                                    f"/sys/block/{name}/rnbd/", "/sys/kernel/debug/rtrs-client"]),
+                                    f"/sys/block/{name}/rnbd/", f"/sys/block/{name}/wwid",
+                                    "/sys/kernel/debug/rtrs-client"]),
              **entries(lab.server, ["/sys/devices/virtual/rtrs-server", "/sys/devices/virtual/rnbd-server",
                                     "/sys/kernel/debug/rtrs-server"])}
     real = {general(path, lab, disk, name).rstrip("/"): what for path, what in found.items()

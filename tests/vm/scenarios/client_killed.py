@@ -29,7 +29,8 @@ def run(lab: Lab) -> None:
         lab.reboot("client")
         netdev = lab.client.netdev()
         lab.client.run("rdma link delete rxe0\n"
-                       f"ip link set {netdev} down; ip link set {netdev} address 52:54:00:00:00:77; ip link set {netdev} up\n"
+                       f"ip link set {netdev} down; ip link set {netdev} address 52:54:00:00:00:77\n"
+                       f"ip link set {netdev} up\n"
                        f"rdma link add rxe0 type rxe netdev {netdev}\n"
                        f"until ping -c 1 -W 1 {lab.server.address()} >/dev/null; do :; done")
         rnbd.load_client(lab)

@@ -14,6 +14,9 @@ include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
 
 ccflags-y += -I$(cxxrt-dir)/include
 
+# Where the kernel has UBSAN but is not instrumented as a whole (ARCH=um), folders have to ask.
+UBSAN_SANITIZE := y
+
 $(foreach m,$(patsubst %.o,%,$(filter %.o,$(obj-m))), \
 	$(if $($(m)-y)$($(m)-objs),$(eval $(m)-y += $(m).cxxrt.o)))
 

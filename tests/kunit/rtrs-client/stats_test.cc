@@ -108,7 +108,7 @@ CASE(stats_reset_loses_nothing_in_flight)
 	REQUIRE(side_by_side<kThreads + 1>([&](unsigned int i) {
 		if (i == kThreads) {
 			while (!READ_ONCE(stop)) {
-				resets += reset(FOLDER "reset_all");
+				WRITE_ONCE(resets, resets + reset(FOLDER "reset_all"));
 				u64 rdma[6] = {};
 				if (read_numbers(FOLDER "rdma", rdma, 6) != 6 || rdma[4] < 1 ||
 				    rdma[4] > kThreads + 1 || rdma[0] > kThreads * kRounds)
@@ -117,6 +117,10 @@ CASE(stats_reset_loses_nothing_in_flight)
 			}
 			return;
 		}
+		// On one CPU they would be done before the last thread has begun.
+		const unsigned long limit = jiffies + kLong;
+		while (!READ_ONCE(resets) && time_before(jiffies, limit))
+			breathe();
 		for (u32 n = 0; n < kRounds; n++) {
 			stats.submitted(Direction::Read, 512, 1);
 			breathe();

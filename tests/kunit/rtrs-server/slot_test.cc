@@ -72,6 +72,8 @@ namespace {
 
 constexpr u32 kPaths = 3;
 constexpr u32 kSlots = 4;
+constexpr u32 kMeetingRounds = 40;
+constexpr int kMeetingTicks = 50;
 constexpr u16 kMessage = 8;
 
 struct Answer {
@@ -124,6 +126,21 @@ public:
 			return false;
 		slots[slot].arrive({&paths[path], &connections[path], ChunkOffset{kMessage}});
 		return true;
+	}
+	// Waits for the other paths' threads, for a while: then all come to one slot, and the first
+	// has no answer before the last has come. Without it that is rare on one CPU.
+	void meet()
+	{
+		const u32 mine = __atomic_fetch_add(&met, 1u, __ATOMIC_SEQ_CST);
+		if (mine % kPaths == kPaths - 1)
+			WRITE_ONCE(meeting, true);
+		for (int i = 0; READ_ONCE(met) / kPaths == mine / kPaths && i < kMeetingTicks; i++)
+			schedule_timeout_uninterruptible(1);
+	}
+	void part()
+	{
+		if (__atomic_add_fetch(&parted, 1u, __ATOMIC_SEQ_CST) % kPaths == 0)
+			WRITE_ONCE(meeting, false);
 	}
 	// The user answers what he was given.
 	bool answer(u32 slot, int status = 0)
@@ -186,8 +203,11 @@ public:
 	bool answers_later = false; // by work items, at the same time as all else
 	int at_user[kSlots] = {};   // requests of each slot that the user works on
 	u32 requests = 0;
-	int shared = 0;	 // a slot had two at a time
-	int garbled = 0; // not what the client wrote
+	u32 met = 0;	      // how often a path has come to a meeting
+	u32 parted = 0;	      // and left it
+	bool meeting = false; // no answer meanwhile
+	int shared = 0;	      // a slot had two at a time
+	int garbled = 0;      // not what the client wrote
 };
 
 // Set while a stress case runs, for Answer, which has only its operation.
@@ -195,9 +215,11 @@ constinit Fixture *stressed = nullptr;
 
 void Answer::answer()
 {
-	// Now and then long enough for two more to come.
+	// Now and then long enough for two more to come, and until all have come who meet.
 	for (u32 i = stressed->requests % 8; i; i--)
 		breathe();
+	for (int i = 0; READ_ONCE(stressed->meeting) && i < kMeetingTicks; i++)
+		schedule_timeout_uninterruptible(1);
 	stressed->leave_user(static_cast<u32>(this - stressed->answers));
 	static_cast<RequestSlot *>(op)->respond(0, 0);
 }
@@ -399,28 +421,46 @@ void stress(kunit *test, bool always_invalidate)
 	int stuck = 0;
 	REQUIRE(side_by_side<kPaths>([&](unsigned int path) {
 		u32 seed = 12345 + path;
+		auto idle = [&] {
+			for (int i = 0; f.paths[path].users() && i < 2000; i++)
+				breathe();
+			for (int i = 0; f.paths[path].users() && i < 1000; i++)
+				schedule_timeout_uninterruptible(1);
+			return !f.paths[path].users();
+		};
+		// Closed for a violation: drained, what waits is dropped, what runs is waited for.
+		// Then a new path of that name.
+		auto come_back = [&] {
+			for (RequestSlot &s : f.slots)
+				s.forget(f.paths[path]);
+			if (!idle())
+				return false;
+			f.paths[path].reopen();
+			return true;
+		};
 		for (u32 round = 0; round < kRounds; round++) {
 			seed = seed * 1664525 + 1013904223;
-			const u32 slot = seed >> 20 & (kSlots - 1);
-			if (f.arrive(slot, path)) {
+			bool meets = round % kMeetingRounds == 0;
+			if (meets && f.paths[path].closing() && !come_back()) {
+				stuck++;
+				return;
+			}
+			meets = meets && idle();
+			if (meets)
+				f.meet();
+			const bool arrived = f.arrive(meets ? 0 : seed >> 20 & (kSlots - 1), path);
+			if (meets)
+				f.part();
+			if (arrived) {
 				arrivals[path]++;
 				if (seed >> 24 & 3)
 					breathe();
 				continue;
 			}
-			// Closed for a violation: drained, what waits is dropped, what runs is
-			// waited for. Then a new path of that name.
-			for (RequestSlot &s : f.slots)
-				s.forget(f.paths[path]);
-			for (int i = 0; f.paths[path].users() && i < 2000; i++)
-				breathe();
-			for (int i = 0; f.paths[path].users() && i < 1000; i++)
-				schedule_timeout_uninterruptible(1);
-			if (f.paths[path].users()) {
+			if (!come_back()) {
 				stuck++;
 				return;
 			}
-			f.paths[path].reopen();
 		}
 	}));
 	for (int i = 0; i < 4; i++) {

@@ -2,27 +2,17 @@
 """Lies of a server that breaks the protocol: each ends as it must, and an honest session works after it."""
 
 import os
-import subprocess
-from pathlib import Path
 
-from vmlab import rnbd
+from vmlab import make, rnbd
 from vmlab.lab import Lab
 
 # Lies that a client notices by a timeout of 30 s are told side by side.
 VARIANTS = {"quick": {"options": ""}, "slow": {"options": "--slow"}}
 OURS = ("client",)
-TOP = Path(__file__).resolve().parents[3]
-
-
-def build() -> Path:
-    # Not a part of the make that may have started this.
-    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    subprocess.run(["make", "-s", "-C", str(TOP / "tests/peer")], check=True, env=alone)
-    return TOP / "build/peer"
 
 
 def run(lab: Lab, options: str) -> None:
-    programs = build()
+    programs = make.programs()
     lie, visit = lab.server.put(programs / "rtrs-lie"), lab.client.put(programs / "rtrs-visit")
     lab.server.run("modprobe -a ib_uverbs rdma_ucm")
     # /etc, which names the providers of libibverbs, is not the host's.

@@ -52,6 +52,9 @@ class Cache:
     def entry(self, name: str, key: Iterable[str], build: Callable[[Path], None]) -> Path:
         """The folder `name` with this key; `build(folder)` fills it when it is not there yet."""
         path = self.root / f"{name}-{digest(key)}"
+        if path.is_dir():  # complete, as it has its name: no need to wait for another that is being built
+            os.utime(path)
+            return path
         with open(self.root / f".{name}.lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.is_dir():

@@ -15,6 +15,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import make
 from .cache import Cache, file_digest
 
 # Modules of the image that the machines may load; what they depend on comes along.
@@ -145,8 +146,10 @@ def from_build(cache: Cache, kind: str, kdir: Path, image: Path, arch: list[str]
     identity = file_digest(image)
 
     def build(folder: Path) -> None:
-        subprocess.run(["make", "-s", "-C", str(kdir), *arch, f"INSTALL_MOD_PATH={folder / 'work'}",
-                        "modules_install"], check=True, stdout=subprocess.DEVNULL)
+        log = folder / "install.log"
+        if not make.run("-s", "-C", str(kdir), *arch, f"INSTALL_MOD_PATH={folder / 'work'}", "modules_install",
+                        log=log):
+            raise KernelError(f"modules of {kdir} can't be installed:\n{log.read_text(encoding='utf-8')[-1000:]}")
         found = folder / "work/lib/modules" / release
         install_modules(found, closure(found, WANTED + INTREE), [], folder)
         shutil.rmtree(folder / "work")

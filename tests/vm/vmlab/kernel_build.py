@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import make
 from .cache import Cache, digest, file_digest
 from .kernel import KernelError
 
@@ -29,7 +30,6 @@ class Recipe:
     targets: tuple[str, ...]
     image: str
     own: tuple[str, ...] = ()  # variables of the kernel's own build, which modules are built without
-    patches: tuple[str, ...] = ()
 
 
 X86 = ((), ("bzImage", "modules"), "arch/x86/boot/bzImage")
@@ -38,8 +38,10 @@ RECIPES = {
     # Only the modules under test are instrumented: no reports about others' races, and a fast kernel.
     "kcsan": Recipe(("x86.config", "x86-kcsan.config"), *X86, own=("KCSAN_SANITIZE=n",)),
     "uml": Recipe(("uml.config", "uml-debug.config"), ("ARCH=um", "SUBARCH=x86_64"), ("linux", "modules"),
-                  "linux", patches=("uml-xstate.patch",)),
+                  "linux"),
 }
+# One source tree serves all.
+PATCHES = ("uml-xstate.patch", "rxe-timers.patch")
 
 
 def _source(cache: Cache, patches: list[Path]) -> tuple[Path, str]:
@@ -61,12 +63,12 @@ def _source(cache: Cache, patches: list[Path]) -> tuple[Path, str]:
 def build(cache: Cache, kind: str) -> Path:
     """The build folder of the kernel; minutes when it is not in the cache yet."""
     recipe = RECIPES[kind]
-    source, version = _source(cache, [CONFIGS / name for name in recipe.patches])
+    source, version = _source(cache, [CONFIGS / name for name in PATCHES])
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     fragments = [CONFIGS / name for name in recipe.fragments]
     key = ["1", version, compiler, str(source), *recipe.arch, *recipe.own, *(file_digest(f) for f in fragments)]
 
-    def make(folder: Path) -> None:
+    def build_it(folder: Path) -> None:
         _prune(cache, kind, key)  # here, where the cache's lock is held: nobody else builds this kind now
         # Not in `folder`, which will be renamed: a build folder has its own path written into it.
         print(f"building the {kind} kernel (about 15 minutes on two cores)", file=sys.stderr, flush=True)
@@ -74,23 +76,21 @@ def build(cache: Cache, kind: str) -> Path:
         place.mkdir(parents=True, exist_ok=True)
         merged = place / "fragments"
         merged.write_text("".join(f.read_text(encoding="ascii") for f in fragments), encoding="ascii")
-        common = ["make", "-s", "-C", str(source), f"O={place}", *recipe.arch, *recipe.own]
+        common = ["-s", "-C", str(source), f"O={place}", *recipe.arch, *recipe.own]
         log = place / "build.log"
-        with log.open("wb") as out:
-            for step, env in ((["allnoconfig"], {"KCONFIG_ALLCONFIG": str(merged)}),
-                              ([f"-j{os.cpu_count()}", *recipe.targets], {})):
-                done = subprocess.run([*common, *step], env={**_plain_environment(), **env}, stdout=out,
-                                      stderr=subprocess.STDOUT, check=False)
-                if done.returncode:
-                    tail = log.read_text(encoding="utf-8", errors="replace")[-2000:]
-                    raise KernelError(f"the {kind} kernel does not build:\n{tail}")
-                if step == ["allnoconfig"] and (lost := unmet(merged.read_text(encoding="ascii"),
-                                                              (place / ".config").read_text(encoding="utf-8"))):
-                    raise KernelError(f"the {kind} kernel's configuration lacks {', '.join(lost)}: "
-                                      "something that these depend on is missing in kernels/")
+        log.unlink(missing_ok=True)
+        for step, variables in ((["allnoconfig"], {"KCONFIG_ALLCONFIG": str(merged)}),
+                                ([f"-j{os.cpu_count()}", *recipe.targets], {})):
+            if not make.run(*common, *step, log=log, **variables):
+                tail = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+                raise KernelError(f"the {kind} kernel does not build:\n{tail}")
+            if step == ["allnoconfig"] and (lost := unmet(merged.read_text(encoding="ascii"),
+                                                          (place / ".config").read_text(encoding="utf-8"))):
+                raise KernelError(f"the {kind} kernel's configuration lacks {', '.join(lost)}: "
+                                  "something that these depend on is missing in kernels/")
         (folder / "place").write_text(str(place), encoding="utf-8")
 
-    entry = cache.entry(f"kernel-build-{kind}", key, make)
+    entry = cache.entry(f"kernel-build-{kind}", key, build_it)
     return Path((entry / "place").read_text(encoding="utf-8"))
 
 
@@ -112,12 +112,6 @@ def unmet(fragments: str, config: str) -> list[str]:
 
 def _place(cache: Cache, kind: str, key: list[str]) -> Path:
     return cache.root / "builds" / f"{kind}-{digest(key)}"
-
-
-def _plain_environment() -> dict[str, str]:
-    """Without what an outer make hands down, which would change the kernel's build."""
-    return {k: v for k, v in os.environ.items()
-            if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "KDIR", "BUILD", "ARCH", "SUBARCH")}
 
 
 def _prune(cache: Cache, kind: str, key: list[str]) -> None:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from . import make
 from .cache import Cache
 from .kernel import INTREE, WANTED, Kernel, KernelError, closure, install_modules
 
@@ -57,11 +58,8 @@ def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
                         *(f"linux-source-6.1/{f}/*" for f in FOLDERS)], check=True)
         (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in FOLDERS), encoding="ascii")
         flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in FOLDERS)])
-        with (folder / "build.log").open("wb") as log:
-            done = subprocess.run(["make", "-C", str(kernel.kdir), f"M={work}", f"KCFLAGS={flags}", "-j2",
-                                   *(f"CONFIG_{s}" for s in SYMBOLS), "modules"],
-                                  stdout=log, stderr=log, check=False, env=_plain_environment())
-        if done.returncode:
+        if not make.run("-C", str(kernel.kdir), f"M={work}", f"KCFLAGS={flags}", f"-j{os.cpu_count()}",
+                        *(f"CONFIG_{s}" for s in SYMBOLS), "modules", log=folder / "build.log"):
             shutil.copy(folder / "build.log", "/tmp/rnbd-intree-build.log")
             raise KernelError("the in-tree modules do not build: see /tmp/rnbd-intree-build.log")
         for name in NAMES:
@@ -70,11 +68,6 @@ def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
 
     entry = cache.entry("intree", ["1", version, kernel.identity], build)
     return [entry / f"{name}.ko" for name in NAMES]
-
-
-def _plain_environment() -> dict[str, str]:
-    """Without what an outer make hands down, which would change the inner build."""
-    return {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "KDIR", "M")}
 
 
 def module_tree(cache: Cache, kernel: Kernel, peer: str, folder: Path, root: Path) -> Path:

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+"""make, as if nobody else had called make: a harness that a make runs hands nothing of it down."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+# Flags and jobs of an outer make, and the variables that this project's and the kernel's Makefiles take.
+OUTER = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GNUMAKEFLAGS",
+         "KDIR", "BUILD", "ARCH", "SUBARCH", "M", "O", "KBUILD_OUTPUT", "KBUILD_EXTMOD")
+TOP = Path(__file__).resolve().parents[3]
+
+
+def environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k not in OUTER}
+
+
+def run(*args: str, log: Path | None = None, **variables: str) -> bool:
+    """Whether `make args` succeeded; `variables` go into its environment. What it says is added to `log`."""
+    with (log or Path(os.devnull)).open("ab") as out:
+        where = {"stdout": out, "stderr": subprocess.STDOUT} if log else {}
+        return subprocess.run(["make", *args], env={**environment(), **variables}, check=False,
+                              **where).returncode == 0
+
+
+def programs() -> Path:
+    """The folder of the hostile peers and other programs for machines, built from tests/peer."""
+    if not run("-s", "-C", str(TOP / "tests/peer")):
+        raise AssertionError("tests/peer does not build")
+    return TOP / "build/peer"

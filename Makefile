@@ -11,7 +11,7 @@ release := $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
 BUILD ?= build/$(or $(release),unknown)
 
 # What the modules are built from.
-MODULE_TREES := $(wildcard kmod cxxrt tests/cxxrt tests/kunit)
+MODULE_TREES := $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
 # Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
 no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
 btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
@@ -20,7 +20,7 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' $(btf)
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
-.PHONY: vm-uml vm-uml-full
+.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb
 
 modules: mirror
@@ -63,23 +63,23 @@ fuzz:
 
 vm: rnbdadm
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run
+	$(lab) tests/vm/run --planned
 
-# On a debug kernel, which is built when the cache has none: kind, variables of its modules, scenarios.
+# On a debug kernel, which is built when the cache has none: the plan, or with -full every scenario.
+# kind, variables of its modules.
 define on_debug_kernel
 	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
-	tests/vm/run --kernel $(1) $(3)
+	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned)
 endef
-uml := ARCH=um SUBARCH=x86_64
-# What allocates, frees and locks most: all scenarios would take longer than the rest of the tests.
-uml_scenarios := cxxrt-selftest kunit modules map-loop map-mkfs fio-verify[N] request-timeout \
-	unmap unload-busy hostile-client[Y] sysfs
 
-vm-uml:
-	$(call on_debug_kernel,uml,$(uml),--result build/results/vm-uml.txt $(uml_scenarios))
+vm-uml vm-uml-full:
+	$(call on_debug_kernel,uml,ARCH=um SUBARCH=x86_64)
 
-vm-uml-full:
-	$(call on_debug_kernel,uml,$(uml),--result build/results/vm-uml-full.txt --logs build/vm-uml-full)
+vm-debug vm-debug-full:
+	$(call on_debug_kernel,debug)
+
+vm-kcsan:
+	$(call on_debug_kernel,kcsan)
 
 demo:
 	$(lab) tests/vm/demo
@@ -115,6 +115,8 @@ help:
 #? make cxxrt       tests of the build: what it must refuse, and headers one by one
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
+#? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
+#? make vm-kcsan    a few on one that looks for data races in the modules: slow
 #? make test        all of these; installs the Debian packages that they need
 #? make rnbdadm      build the administration tool, build/rnbdadm/rnbdadm
 #? make rnbdadm-test its tests, and those of the texts and units that come with it
@@ -122,7 +124,7 @@ help:
 #? make deb          Debian packages, into build/deb: rnbdadm, rnbd-dkms
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
-#? make vm-uml-full all of them there: half an hour
+#? make vm-uml-full all of them there; so does vm-debug-full, in hours
 #? make objects OBJECTS=kmod/rtrs/client/main.o     build single objects
 #? make clean       remove everything that was built
 #?

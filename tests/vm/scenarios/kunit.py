@@ -10,13 +10,15 @@ TURNS = 2
 LIMIT = 240
 
 
-def run(lab: Lab) -> None:
+def run(lab: Lab) -> int:
+    """The number of cases that passed in one turn."""
     built = lab.options.modules or ROOT / "build" / lab.kernel.release
     modules = sorted(built.glob("tests/kunit/**/*-kunit.ko"))
     rnbd.check(modules, f"no suites below {built}/tests/kunit: run make with the KDIR of this kernel")
     client = lab.client
     client.run("modprobe rdma_cm")  # insmod loads nothing that a module needs
     counts = []
+    passed = 0
     for module in modules:
         there = client.put(module)
         name = module.stem.replace("-", "_")
@@ -28,9 +30,11 @@ def run(lab: Lab) -> None:
             rnbd.check(suites, f"{module.stem}: no suite ran")
             problems = [p for s in suites for p in s.problems()]
             rnbd.check(not problems, f"{module.stem}, turn {turn}:\n" + "\n".join(problems))
+        passed += sum(c.passed and c.skipped is None for s in suites for c in s.cases)
         counts.append(f"{module.stem}: {ktap.summary(suites)}")
         for suite in suites:
             for case in suite.cases:
                 if case.skipped is not None:
                     counts.append(f"    skipped: {suite.name} {case.name}: {case.skipped}")
     print("\n".join("     " + line for line in counts), flush=True)
+    return passed

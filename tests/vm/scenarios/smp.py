@@ -6,7 +6,7 @@ from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
 
 CPUS = 2
-KINDS = ("stock", "debug")
+KINDS = ("stock", "debug", "kcsan")
 
 
 def run(lab: Lab) -> None:

@@ -17,10 +17,22 @@ from pathlib import Path
 GRACE = 25.0  # seconds that a script may be late beyond its own deadline before the machine counts as hung
 
 
+# A debug kernel whose every instruction is emulated, and every memory access checked besides.
+SLOW_KERNELS = {"debug": 4.0, "kcsan": 4.0}
+_slowness = 1.0
+
+
+def set_kernel(kind: str) -> None:
+    """All machines of this process run this kind of kernel."""
+    global _slowness
+    _slowness = SLOW_KERNELS.get(kind, 1.0)
+
+
 def scale() -> float:
-    """How much longer than on an idle host things may take now: others may be busy on the same CPUs."""
+    """How much longer than on an idle host with the stock kernel things may take now: others may be busy on
+    the same CPUs. Limits are multiplied by this, nowhere else by anything."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return min(max(busy / 1.5, 1.0), 6.0)
+    return min(max(busy / 1.5, 1.0), 6.0) * _slowness
 
 
 class MachineError(Exception):

@@ -11,8 +11,9 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import kernel, kernel_build, peers, qemu
+from . import kernel, kernel_build, klog, peers, qemu
 from .cache import Cache
+from .channel import set_kernel
 from .link import Cable
 from .machine import PREFIX, Machine, MachineError, Spec
 
@@ -39,6 +40,7 @@ class Lab:
         self.options = options
         self.cache = Cache()
         self.kernel = self._find_kernel()
+        set_kernel(self.kernel.kind)
         self.accel = self._find_accelerator()
         self.cables = [Cable(), Cable()]
         self.machines: dict[str, Machine] = {}
@@ -160,10 +162,14 @@ class Lab:
             if not machine.alive:
                 continue
             # An object counts after two scans, and not before it is five seconds old.
+            # Its announcement stays off the console: what counts is read here, and not all of it does.
             out = machine.run("f=/sys/kernel/debug/kmemleak\n[ -e $f ] || { echo none; exit; }\n"
-                              "sleep 6; echo scan >$f; sleep 1; echo scan >$f; cat $f", 120)
+                              "level=$(cut -f1 /proc/sys/kernel/printk); echo 1 >/proc/sys/kernel/printk\n"
+                              "sleep 6; echo scan >$f; sleep 1; echo scan >$f; cat $f; echo clear >$f\n"
+                              "echo $level >/proc/sys/kernel/printk", 120)
             if out.strip() != "none":
-                found = (found or []) + ([f"{role}: {out.strip()[:3000]}"] if out.strip() else [])
+                leaks = klog.leaks(out)
+                found = (found or []) + ([f"{role}: {''.join(leaks)[:3000]}"] if leaks else [])
         return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import clock, initramfs
 from .link import End
-from .machine import Machine, Spec
+from .machine import CHECKS, Machine, Spec
 
 # The kernel sees few surprises, and rep-string instructions are not emulated byte by byte.
 TCG_CPU = "max,erms=off,fsrm=off"
@@ -74,7 +74,7 @@ class QemuMachine(Machine):
             args += ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", TCG_CPU]
             timing = f"tsc=reliable tsc_early_khz={_tsc_khz()}" if _tsc_khz() else ""
         args += ["-kernel", str(spec.kernel.image), "-initrd", str(initrd), "-append",
-                 f"{COMMAND_LINE} {timing} vm.name={spec.name} vm.host={spec.host} vm.nics={spec.nics} "
+                 f"{COMMAND_LINE} {CHECKS} {timing} vm.name={spec.name} vm.host={spec.host} vm.nics={spec.nics} "
                  f"{spec.command_line}",
                  "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                  "-chardev", f"socket,id=monitor,fd={monitor_theirs.fileno()}",

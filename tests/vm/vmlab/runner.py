@@ -21,6 +21,7 @@ class Outcome:
     verdict: str  # passed, failed, skipped
     seconds: float
     reasons: list[str]
+    count: int = 1  # tests that this stands for, if passed
 
 
 def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
@@ -28,13 +29,16 @@ def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
     leaks: list[str] | None = None
     # Those that need the same number of CPUs share their machines.
     for scenario in sorted(scenarios, key=lambda s: s.cpus or lab.options.cpus):
-        if lab.machines and lab.cpus != (scenario.cpus or lab.options.cpus):
+        if lab.machines and (scenario.spoils or lab.cpus != (scenario.cpus or lab.options.cpus)):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
+        if scenario.spoils:
+            lab.shutdown()
         outcomes.append(outcome)
         word = {"passed": "ok  ", "failed": "FAIL", "skipped": "skip"}[outcome.verdict]
         note = f"  ({outcome.reasons[0]})" if outcome.verdict == "skipped" else ""
+        note = f"  ({outcome.count} tests)" if outcome.count != 1 else note
         print(f"{word} {outcome.name:<36} {outcome.seconds:6.1f} s{note}", flush=True)
         if outcome.verdict == "failed":
             for reason in outcome.reasons[:12]:
@@ -67,11 +71,12 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     verdict = "passed"
+    count = 1
     try:
         lab.boot(scenario.cpus)
         lab.mark(scenario.name)
         try:
-            scenario.module.run(lab, **scenario.variant)
+            count = scenario.module.run(lab, **scenario.variant) or 1
         except Skip as e:
             verdict = "skipped"
             reasons.append(str(e))
@@ -82,7 +87,8 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
                 (out / f"{role}.state").write_text(machine.state(), encoding="utf-8")
         problems = lab.cleanup()
         for role, machine in lab.machines.items():
-            problems += [f"{role}: {line}" for line in [*klog.findings(lab.past[role]), *machine.judge()]]
+            if not scenario.spoils:
+                problems += [f"{role}: {line}" for line in [*klog.findings(lab.past[role]), *machine.judge()]]
             if verdict == "failed" or problems:
                 machine.dump_blocked()
             (out / f"{role}.log").write_text(lab.past[role] + machine.log(sync=False), encoding="utf-8")
@@ -99,7 +105,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     if verdict == "failed":
         (out / "reasons").write_text("\n".join(reasons) + "\n", encoding="utf-8")
         lab.shutdown()
-    return Outcome(scenario.name, verdict, time.monotonic() - begin, reasons)
+    return Outcome(scenario.name, verdict, time.monotonic() - begin, reasons, count if verdict == "passed" else 1)
 
 
 def _not_for(lab: Lab, scenario: Scenario) -> str:
@@ -117,7 +123,7 @@ def _where(error: BaseException) -> str:
 
 
 def summary(outcomes: list[Outcome]) -> tuple[str, bool]:
-    counts = {v: sum(o.verdict == v for o in outcomes) for v in ("passed", "failed", "skipped")}
+    counts = {v: sum(o.count for o in outcomes if o.verdict == v) for v in ("passed", "failed", "skipped")}
     text = f"{counts['passed']} passed, {counts['failed']} failed"
     if counts["skipped"]:
         text += f", {counts['skipped']} skipped"

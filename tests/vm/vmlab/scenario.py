@@ -2,7 +2,8 @@
 """Scenarios: small python files with a docstring, found in a folder, expanded to their variants.
 
 A scenario file has
-    run(lab, **variant)   raises to fail; everything it mapped or loaded is undone by the laboratory
+    run(lab, **variant)   raises to fail; everything it mapped or loaded is undone by the laboratory;
+                          it may return how many tests it was, which count one by one
 and may have
     VARIANTS              {"name": {keyword: value}}: run once for each
     OURS                  roles ("server", "client") that must be this project's modules, else it is skipped
@@ -10,6 +11,9 @@ and may have
     KINDS                 kernels that it makes sense on
     INTEROP               True: also run against the in-tree modules, in both directions
     SLOW                  takes a minute or more
+    SPOILS                True: it makes the kernel complain, and judges the logs itself; its machines are its own
+
+A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 FOLDER = Path(__file__).resolve().parent.parent / "scenarios"
+PLANS = FOLDER.parent / "plans"
 
 
 class Skip(Exception):
@@ -34,9 +39,10 @@ class Scenario:
     variant: dict[str, object] = field(default_factory=dict)
     ours: tuple[str, ...] = ()
     cpus: int = 0
-    kinds: tuple[str, ...] = ("stock", "debug", "uml")
+    kinds: tuple[str, ...] = ("stock", "debug", "uml", "kcsan")
     slow: bool = False
     interop: bool = False
+    spoils: bool = False
 
 
 def load(path: Path) -> list[Scenario]:
@@ -53,7 +59,7 @@ def load(path: Path) -> list[Scenario]:
     return [Scenario(f"{name}[{key}]" if key else name, lines[0], module, variant,
                      tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0),
                      tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
-                     getattr(module, "INTEROP", False))
+                     getattr(module, "INTEROP", False), getattr(module, "SPOILS", False))
             for key, variant in variants.items()]
 
 
@@ -71,3 +77,10 @@ def find(words: list[str], with_slow: bool = True) -> list[Scenario]:
             raise ValueError(f"no scenario {word}: see --list")
         chosen += [s for s in found if s not in chosen]
     return chosen
+
+
+def planned(kind: str) -> list[Scenario]:
+    """What the plan of a kernel names, in its order."""
+    lines = (PLANS / kind).read_text(encoding="utf-8").splitlines()
+    words = [word for line in lines for word in line.partition("#")[0].split()]
+    return find(words)

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from . import klog, ktap, scenario
+from . import channel, kernel_build, klog, ktap, make, runner, scenario
 from .cache import KEEP, Cache
 from .initramfs import Archive
 from .link import Cable
@@ -31,6 +34,7 @@ BAD = """
 [   12.3] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [fio:12]
 [   12.3] NETDEV WATCHDOG: eth0 (virtio_net): transmit queue 0 timed out
 [   12.3] sysfs: cannot create duplicate filename '/class/x'
+[   12.3] list_add double add: new=0000000060d2fc30, prev=0000000060d2fc20, next=0000000060d2fc20.
 [   12.3] kobject: 'x' (00000000): does not have a release() function, it is broken
 [   12.3] BUG x (Tainted: G): Objects remaining in x on __kmem_cache_shutdown()
 """
@@ -43,6 +47,20 @@ GOOD = """
 [    1.2] rnbd_client L1: <x@vm> I/O error
 """
 
+LEAKS = """unreferenced object 0x62de0d88 (size 8):
+  comm "modprobe", pid 90, jiffies 4294940000 (age 20.0s)
+  backtrace:
+    [<0000000060123456>] __kmem_cache_alloc_node+0x1/0x2
+    [<0000000060123456>] kstrdup+0x1/0x2
+    [<0000000060123456>] sysfs_slab_add+0x1/0x2
+---
+unreferenced object 0x62de0d90 (size 96):
+  comm "modprobe", pid 90, jiffies 4294940000 (age 20.0s)
+  backtrace:
+    [<0000000060123456>] __kmem_cache_alloc_node+0x1/0x2
+    [<0000000060123456>] x_init+0x1/0x2 [x]
+"""
+
 
 class Klog(unittest.TestCase):
     def test_bad_lines(self) -> None:
@@ -51,6 +69,12 @@ class Klog(unittest.TestCase):
 
     def test_good_lines(self) -> None:
         self.assertEqual(klog.findings(GOOD), [])
+
+    def test_leaks(self) -> None:
+        known, other = LEAKS.split("---\n")
+        self.assertEqual(klog.leaks(known), [])
+        self.assertEqual(klog.leaks(known + other), [other])
+        self.assertEqual(klog.leaks("\n"), [])
 
     def test_taint(self) -> None:
         self.assertEqual(klog.taint(1 << 12 | 1 << 13), "")
@@ -95,6 +119,18 @@ class KtapTest(unittest.TestCase):
             text = "\n".join(line for line in lines if not line.endswith(without))
             self.assertIn(complaint, "\n".join(p for s in ktap.parse(text) for p in s.problems()), without)
         self.assertEqual(ktap.parse("ok 1 nobody"), [])
+
+
+class ChannelTest(unittest.TestCase):
+    def test_slow_kernels_get_more_time(self) -> None:
+        kind = channel._slowness
+        try:
+            channel.set_kernel("stock")
+            stock = channel.scale()
+            channel.set_kernel("debug")
+            self.assertGreaterEqual(channel.scale(), 2 * stock)  # the load may change between
+        finally:
+            channel._slowness = kind
 
 
 class CacheTest(unittest.TestCase):
@@ -155,6 +191,48 @@ class Scenarios(unittest.TestCase):
         found = scenario.find([])
         self.assertGreater(len(found), 10)
         self.assertEqual(len({s.name for s in found}), len(found))
+
+    def test_plans(self) -> None:
+        """Each kernel has one, of scenarios that it can run; what no plan had would never run at all."""
+        kinds = {"stock", *kernel_build.RECIPES}
+        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, kinds)
+        for kind in kinds:
+            for s in scenario.planned(kind):
+                self.assertIn(kind, s.kinds, f"{s.name} in the plan of {kind}")
+        often = {s.name for kind in ("stock", "uml") for s in scenario.planned(kind)}
+        self.assertEqual(sorted({s.name for s in scenario.find([])} - often), [],
+                         "in no plan: name them in tests/vm/plans/stock or uml")
+
+    def test_one_may_spoil(self) -> None:
+        self.assertEqual([s.name for s in scenario.find([]) if s.spoils], ["misdeeds"])
+
+
+class RunnerTest(unittest.TestCase):
+    def test_counts(self) -> None:
+        outcomes = [runner.Outcome("a", "passed", 1, [], 40), runner.Outcome("b", "passed", 1, []),
+                    runner.Outcome("c", "skipped", 1, ["x"])]
+        self.assertEqual(runner.summary(outcomes), ("41 passed, 0 failed, 1 skipped", True))
+        outcomes.append(runner.Outcome("d", "failed", 1, ["x"]))
+        self.assertEqual(runner.summary(outcomes), ("41 passed, 1 failed, 1 skipped", False))
+
+
+class MakeTest(unittest.TestCase):
+    def test_outer_make_is_not_seen(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "Makefile"
+            file.write_text(f"all:\n\t@{sys.executable} -c 'import os, json; print(json.dumps(dict(os.environ)))'\n",
+                            encoding="utf-8")
+            saved = dict(os.environ)
+            try:
+                os.environ.update({"MAKEFLAGS": "w -j7 KDIR=/x", "KDIR": "/x", "ARCH": "um", "BUILD": "/y"})
+                self.assertTrue(make.run("-s", "-f", str(file), log=file.with_name("log"), MINE="yes"))
+            finally:
+                os.environ.clear()
+                os.environ.update(saved)
+            seen = json.loads(file.with_name("log").read_text(encoding="utf-8"))
+        self.assertEqual(seen["MINE"], "yes")
+        self.assertEqual([k for k in ("KDIR", "ARCH", "BUILD") if k in seen], [])
+        self.assertNotIn("j7", seen.get("MAKEFLAGS", ""))
 
 
 def run() -> list[str]:

@@ -12,7 +12,7 @@ import socket
 from pathlib import Path
 
 from . import initramfs
-from .machine import STATE, Machine
+from .machine import CHECKS, STATE, Machine
 
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "usr", "share", "mnt", "etc", "root", "var", "bb")
 
@@ -30,7 +30,7 @@ class UmlMachine(Machine):
         args = [str(spec.kernel.image), f"mem={max(spec.memory, 1024)}M", f"uml_dir={folder}/",
                 f"umid={spec.name}", "rootfstype=hostfs", f"rootflags={root}", "rw", "init=/init",
                 "con=null", f"con0=null,fd:{console}", f"ssl0=fd:{theirs.fileno()},fd:{theirs.fileno()}",
-                "panic=-1", "loglevel=4", "sysrq_always_enabled", "kunit.enable=1",
+                "panic=-1", "loglevel=4", "sysrq_always_enabled", *CHECKS.split(),
                 f"vm.name={spec.name}", f"vm.host={spec.host}", f"vm.nics={spec.nics}", f"vm.share={share}",
                 f"vm.modules={spec.modules / 'lib/modules'}"]
         for n, end in enumerate(self._ends):

@@ -23,7 +23,7 @@ PUBLIC = re.compile(
     r"^kmod/rtrs/(?:rtrs\.hh?|wire/(?:units|session_name)\.hh|pure/address\w*\.hh)$"
 )
 # C++ that runs in the kernel beside cxxrt itself.
-IN_KERNEL = ("kmod/", "tests/cxxrt/", "tests/kunit/")
+IN_KERNEL = ("kmod/", "tests/cxxrt/", "tests/kunit/", "tests/misdeeds/")
 
 
 def is_pure(file):

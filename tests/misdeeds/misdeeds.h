@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the C and the C++ files have in common. */
+#ifndef MISDEEDS_H
+#define MISDEEDS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Commits the misdeed of this name: 0, -ENOENT if there is none, -ENOMEM. May sleep. */
+int misdeeds_commit(const char *name);
+/* The names, a line each, into a page; their length. */
+int misdeeds_list(char *page);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // rtrs-attack: runs attacks against an RTRS/RNBD server and reports each as a KTAP line.
 //
-//	rtrs-attack --server ADDRESS [--port N] --device PATH [--list] [NAME...]
+//	rtrs-attack --server ADDRESS [--port N] --device PATH [--list] [--stain] [NAME...]
+//
+// With --stain an attack has also worked if memory that rtrs-stain filled there came back.
 #include "attack.hh"
+#include "stain.hh"
 
 #include <cstdio>
 #include <exception>
@@ -13,11 +16,12 @@ using namespace peer;
 
 namespace {
 
+const char *const kGivenAway = "memory of the server came back that was not asked for";
+
 int usage()
 {
-	std::fprintf(
-	    stderr,
-	    "usage: rtrs-attack --server ADDRESS [--port N] --device PATH [--list] [NAME...]\n");
+	std::fprintf(stderr, "usage: rtrs-attack --server ADDRESS [--port N] --device PATH "
+			     "[--list] [--stain] [NAME...]\n");
 	return 2;
 }
 
@@ -27,11 +31,10 @@ int main(int argc, char **argv)
 {
 	Target target;
 	bool list = false;
-	const option options[] = {{"server", required_argument, nullptr, 's'},
-				  {"port", required_argument, nullptr, 'p'},
-				  {"device", required_argument, nullptr, 'd'},
-				  {"list", no_argument, nullptr, 'l'},
-				  {}};
+	const option options[] = {
+	    {"server", required_argument, nullptr, 's'}, {"port", required_argument, nullptr, 'p'},
+	    {"device", required_argument, nullptr, 'd'}, {"list", no_argument, nullptr, 'l'},
+	    {"stain", no_argument, nullptr, 't'},	 {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 's')
 			target.server = optarg;
@@ -41,6 +44,8 @@ int main(int argc, char **argv)
 			target.device = optarg;
 		else if (o == 'l')
 			list = true;
+		else if (o == 't')
+			stain::watch();
 		else
 			return usage();
 	}
@@ -70,6 +75,8 @@ int main(int argc, char **argv)
 		} catch (const std::exception &e) {
 			text = e.what();
 		}
+		if (stain::take_found())
+			text += text.empty() ? kGivenAway : std::string("; ") + kGivenAway;
 		failed += !text.empty();
 		std::printf("%s %u %s%s%s\n", text.empty() ? "ok" : "not ok", ++number,
 			    a.name.c_str(), text.empty() ? "" : " # ", text.c_str());

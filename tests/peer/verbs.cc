@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "verbs.hh"
 
+#include "stain.hh"
+
 #include <arpa/inet.h>
 #include <cstring>
 #include <fcntl.h>
@@ -35,6 +37,7 @@ void Memory::enroll(ibv_pd *pd)
 
 void Memory::renew()
 {
+	stain::search(bytes_);
 	ibv_pd *pd = mr_->pd;
 	ibv_dereg_mr(mr_);
 	enroll(pd);
@@ -47,6 +50,7 @@ Memory::Memory(Memory &&o) noexcept : bytes_(std::move(o.bytes_)), access_(o.acc
 
 Memory::~Memory()
 {
+	stain::search(bytes_);
 	if (mr_)
 		ibv_dereg_mr(mr_);
 }
@@ -153,6 +157,7 @@ ConnectResult Connection::connect(std::span<const std::byte> private_data, milli
 	auto *data = static_cast<const std::byte *>(event->param.conn.private_data);
 	if (data)
 		result.private_data.assign(data, data + event->param.conn.private_data_len);
+	stain::search(result.private_data);
 	rdma_ack_cm_event(event);
 	return result;
 }

@@ -3,10 +3,13 @@
 // server says to them does not matter here; that it lives and serves others is looked at elsewhere.
 //
 //	rtrs-replay --server ADDRESS [--port N] --device PATH [--seed N] [--seconds N]
-//		    [--from ROUND] [--rounds N]
+//		    [--from ROUND] [--rounds N] [--stain]
 //
-// The device is written to. Round N of a seed says the same each time, but for its UUIDs.
+// With --stain it fails if memory that rtrs-stain filled there came back. The device is written to.
+// Round N of a seed says the same each time, but for its UUIDs.
 #include "exchange.hh"
+
+#include "../stain.hh"
 
 #include <cstdio>
 #include <exception>
@@ -19,7 +22,7 @@ namespace {
 int usage()
 {
 	std::fprintf(stderr, "usage: rtrs-replay --server ADDRESS [--port N] --device PATH "
-			     "[--seed N] [--seconds N] [--from ROUND] [--rounds N]\n");
+			     "[--seed N] [--seconds N] [--from ROUND] [--rounds N] [--stain]\n");
 	return 2;
 }
 
@@ -32,11 +35,15 @@ int main(int argc, char **argv)
 	uint64_t from = 0;
 	uint64_t rounds = ~uint64_t{0};
 	long seconds = 30;
-	const option options[] = {
-	    {"server", required_argument, nullptr, 's'},  {"port", required_argument, nullptr, 'p'},
-	    {"device", required_argument, nullptr, 'd'},  {"seed", required_argument, nullptr, 'e'},
-	    {"seconds", required_argument, nullptr, 't'}, {"from", required_argument, nullptr, 'f'},
-	    {"rounds", required_argument, nullptr, 'r'},  {}};
+	const option options[] = {{"server", required_argument, nullptr, 's'},
+				  {"port", required_argument, nullptr, 'p'},
+				  {"device", required_argument, nullptr, 'd'},
+				  {"seed", required_argument, nullptr, 'e'},
+				  {"seconds", required_argument, nullptr, 't'},
+				  {"from", required_argument, nullptr, 'f'},
+				  {"rounds", required_argument, nullptr, 'r'},
+				  {"stain", no_argument, nullptr, 'i'},
+				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 's')
 			target.server = optarg;
@@ -52,6 +59,8 @@ int main(int argc, char **argv)
 			from = std::stoull(optarg);
 		else if (o == 'r')
 			rounds = std::stoull(optarg);
+		else if (o == 'i')
+			stain::watch();
 		else
 			return usage();
 	}
@@ -61,6 +70,7 @@ int main(int argc, char **argv)
 	std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
 	const auto end = Clock::now() + std::chrono::seconds(seconds);
 	Tally tally;
+	bool given_away = false;
 	uint64_t round = from;
 	for (; Clock::now() < end && round - from < rounds; round++) {
 		Mutator m(seed, round);
@@ -71,10 +81,15 @@ int main(int argc, char **argv)
 			std::printf("round %llu: %s\n", static_cast<unsigned long long>(round),
 				    e.what());
 		}
+		if (stain::take_found()) {
+			std::printf("round %llu: memory of the server came back\n",
+				    static_cast<unsigned long long>(round));
+			given_away = true;
+		}
 		std::fflush(stdout);
 	}
 	std::printf("rounds %llu to %llu: %u messages, %u of them mutated, %u answers\n",
 		    static_cast<unsigned long long>(from), static_cast<unsigned long long>(round),
 		    tally.sent, tally.mutated, tally.answered);
-	return 0;
+	return given_away ? 1 : 0;
 }

@@ -3,15 +3,12 @@
 
 import os
 import random
-import subprocess
-from pathlib import Path
 
-from vmlab import fio, rnbd
+from vmlab import fio, make, rnbd, stain
 from vmlab.lab import Lab
 
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 OURS = ("server",)
-TOP = Path(__file__).resolve().parents[3]
 
 
 def run(lab: Lab, invalidate: str) -> None:
@@ -19,10 +16,7 @@ def run(lab: Lab, invalidate: str) -> None:
     # rtrs-replay --seed N --from ROUND --rounds 1.
     seed = int(os.environ.get("SEED", "2989440646")) or random.SystemRandom().getrandbits(32)
     seconds = int(os.environ.get("SECONDS", "30"))
-    # Not a part of the make that may have started this.
-    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    subprocess.run(["make", "-s", "-C", str(TOP / "tests/peer")], check=True, env=alone)
-    replay = lab.client.put(TOP / "build/peer/rtrs-replay")
+    replay = lab.client.put(make.programs() / "rtrs-replay")
     # The honest client's disk is its own; the other one is written to at will.
     honest_disk = rnbd.null_disk(lab.server)
     disk = rnbd.null_disk(lab.server, "nullbfuzz")
@@ -34,9 +28,10 @@ def run(lab: Lab, invalidate: str) -> None:
     once = fio.verify_command(f"/dev/{name}", "4k", 4, "256k", rate_iops=40)
     honest = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", seconds + 300)
 
+    stain.fill(lab.server)
     # /etc, which names the providers of libibverbs, is not the host's.
     result = lab.client.try_run(f"IBV_DRIVERS=rxe {replay} --server {lab.server.address()} --device {disk} "
-                                f"--seed {seed} --seconds {seconds}", seconds + 120)
+                                f"--seed {seed} --seconds {seconds} --stain", seconds + 120)
     print(f"     seed {seed}: {(result.out.strip().splitlines() or ['no output'])[-1]}", flush=True)
     rnbd.check(result.ok, f"seed {seed}: the fuzzer failed:\n{result.out[-1500:]}")
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Each tracepoint has its documented fields and tells what was done; while it is off, it is a nop."""
 
-import os
 import re
 import subprocess
 
-from vmlab import rnbd
+from vmlab import make, rnbd
 from vmlab.lab import ROOT, Lab
 from vmlab.machine import Machine
 from vmlab.multipath import folder
@@ -183,9 +182,7 @@ def recovery(lab: Lab) -> None:
 
 def refusal(lab: Lab, disk: str) -> None:
     """A hostile client asks for a connection with a wrong magic."""
-    alone = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
-    subprocess.run(["make", "-s", "-C", str(ROOT / "tests/peer")], check=True, env=alone)
-    attack = lab.client.put(ROOT / "build/peer/rtrs-attack")
+    attack = lab.client.put(make.programs() / "rtrs-attack")
     lab.client.run("modprobe -a ib_uverbs rdma_ucm\n"
                    f"IBV_DRIVERS=rxe {attack} --server {lab.server.address()} --device {disk} req-magic", 120)
     found = expect(trace(lab.server), "rtrs_srv_refusal", kind="connect_malformed")

@@ -156,11 +156,12 @@ TEST(ConnectRequest, OffersFencesWithAnEpoch)
 
 TEST(ConnectReply, TakesFencesUpWithASerial)
 {
-	const Bytes bytes = with(kReply, {{20, "01000000"}, {24, "F1DEBC0A"}});
+	const Bytes bytes = with(kReply, {{20, "01000000"}, {24, "F1DEBC0A"}, {28, "04030201"}});
 	Result<ConnectReplyFields> r = parse_connect_reply(view(bytes));
 	ASSERT_TRUE(r.ok());
 	EXPECT_TRUE(r->fences);
 	EXPECT_EQ(r->path_serial, 0x0abcdef1u);
+	EXPECT_EQ(r->session_instance, 0x01020304u);
 	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
 	Result<ConnectReplyFields> other =
 	    parse_connect_reply(view(with(kReply, {{20, "FEFFFFFF"}, {24, "F1DEBC0A"}})));

@@ -87,6 +87,27 @@ void Session::on_fence_done(u32 serial)
 	fence_changed_.wake_all();
 }
 
+// Under links_lock_. A path that comes up in a new session of the server, which was started anew,
+// is the first to know that the old one is gone, and with it everything that the user has at the
+// server. The other paths are dead, though nobody has noticed: they have to go first, so that the
+// user hears of a loss and an end of it.
+bool Session::server_lost_us(const Path &path)
+{
+	bool lost = false;
+	const RcuReader reader;
+	for (Path &other : paths_) {
+		if (&other == &path || !other.fences() || other.instance() == path.instance())
+			continue;
+		if (other.connected()) {
+			log_info(other.log_name(), "the server has lost the session of this path");
+			other.fail(err::econnreset, PathError::Disconnected);
+		}
+		// Or on its way down, but not counted so yet.
+		lost = paths_up_ != 0;
+	}
+	return lost;
+}
+
 void Session::give_up()
 {
 	LockGuard<Mutex> held(links_lock_);

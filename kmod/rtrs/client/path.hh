@@ -90,6 +90,7 @@ public:
 	bool fences() const { return fences_; }
 	// The server's number for the last attempt whose cid 0 was accepted.
 	u32 serial() const { return serial_; }
+	u32 instance() const { return instance_; }
 	// Whether handlers may still post. Valid until the end of the RcuReader scope that the
 	// caller is in.
 	bool posting() const { return READ_ONCE(posting_); }
@@ -248,6 +249,7 @@ private:
 	// Of the last attempt; stay until the next one.
 	bool fences_ = false;
 	u32 serial_ = 0;
+	u32 instance_ = 0;
 	bool posting_ = false;
 
 	CompletionEntry<Path, &Path::on_info_sent> info_sent_{this};

@@ -104,6 +104,7 @@ Status Path::agree_on_limits()
 	new_keys_ = reply.new_rkey;
 	fences_ = reply.fences;
 	serial_ = reply.path_serial;
+	instance_ = reply.session_instance;
 	Result<const SessionLimits *> agreed = session_.agree(*this, reply, limits_);
 	if (!agreed.ok()) {
 		refused_ = true;

@@ -277,7 +277,7 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 Status Session::path_up(Path &path)
 {
 	LockGuard<Mutex> held(links_lock_);
-	if (path.epoch() != epoch_)
+	if (path.epoch() != epoch_ || server_lost_us(path))
 		return err::eagain;
 	if (!path.become_connected())
 		return err::econnaborted;

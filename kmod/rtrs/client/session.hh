@@ -56,8 +56,8 @@ public:
 	Result<const SessionLimits *> agree(const Path &path, const ConnectReplyFields &reply,
 					    const DeviceLimits &device);
 	// Makes a path CONNECTED whose attempt has succeeded, with its link event (protocol B.1.4).
-	// EAGAIN: requests were given up since the attempt began; ECONNABORTED: the path is wanted
-	// no more.
+	// EAGAIN: requests were given up since the attempt began, or other paths still lead to a
+	// session that the server has lost; ECONNABORTED: the path is wanted no more.
 	Status path_up(Path &path);
 	void path_down();
 
@@ -124,6 +124,7 @@ private:
 
 	// fence.cc
 	u32 send_fence(const Path &dead, Error &error);
+	bool server_lost_us(const Path &path);
 	bool carries(u32 serial);
 	void drop_carrier(u32 serial);
 

@@ -76,6 +76,7 @@ Status ServerConnection::accept()
 	    .new_rkey = settings().always_invalidate,
 	    .fences = path_.fences(),
 	    .path_serial = path_.serial(),
+	    .session_instance = path_.session().instance(),
 	});
 	rdma_conn_param param{};
 	param.private_data = &reply;

@@ -10,7 +10,8 @@ using namespace cxxrt;
 namespace rtrs::server {
 
 Session::Session(Server &server, const Uuid &id, const sockaddr_storage &founder)
-    : server_(server), id_(id), founder_(founder), last_serial_(get_random_u32())
+    : server_(server), id_(id), instance_(get_random_u32()), founder_(founder),
+      last_serial_(get_random_u32())
 {
 }
 

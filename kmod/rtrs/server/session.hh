@@ -76,6 +76,8 @@ public:
 
 	Server &server() { return server_; }
 	const Uuid &id() const { return id_; }
+	// Tells this session from one that had the same id before (protocol J.1).
+	u32 instance() const { return instance_; }
 	const sockaddr_storage &founder() const { return founder_; }
 	// Empty before the first path is up; never changes afterwards.
 	const char *name() const { return name_.c_str(); }
@@ -108,6 +110,7 @@ private:
 
 	Server &server_;
 	const Uuid id_;
+	const u32 instance_;
 	const sockaddr_storage founder_;
 	ChunkPool chunks_;
 	cxxrt::Array<RequestSlot> slots_;

@@ -56,7 +56,8 @@ struct ConnectReply {
 	// path of J.1; 0 from other servers.
 	Le32 features;
 	Le32 path_serial;
-	u8 reserved[28];
+	Le32 session_instance;
+	u8 reserved[24];
 
 	enum : u32 { kNewRkey = 1 << 1 };
 	enum : u32 { kFences = 1 << 0 };
@@ -70,6 +71,7 @@ static_assert(__builtin_offsetof(ConnectReply, max_hdr_size) == 12);
 static_assert(__builtin_offsetof(ConnectReply, flags) == 16);
 static_assert(__builtin_offsetof(ConnectReply, features) == 20);
 static_assert(__builtin_offsetof(ConnectReply, path_serial) == 24);
+static_assert(__builtin_offsetof(ConnectReply, session_instance) == 28);
 
 struct ConnectRequestFields {
 	ConnectionId cid;
@@ -88,9 +90,10 @@ struct ConnectReplyFields {
 	ByteCount max_io_size;
 	ByteCount max_header_size;
 	bool new_rkey;
-	// Protocol J.1: the server knows fences; then `path_serial` is valid.
+	// Protocol J.1: the server knows fences; then the numbers are valid.
 	bool fences = false;
 	u32 path_serial = 0;
+	u32 session_instance = 0;
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -199,6 +202,7 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .new_rkey = (m.flags.get() & ConnectReply::kNewRkey) != 0,
 	    .fences = (m.features.get() & ConnectReply::kFences) != 0,
 	    .path_serial = m.path_serial.get(),
+	    .session_instance = m.session_instance.get(),
 	};
 }
 
@@ -213,6 +217,7 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 	m.flags = f.new_rkey ? u32{ConnectReply::kNewRkey} : u32{0};
 	m.features = f.fences ? u32{ConnectReply::kFences} : u32{0};
 	m.path_serial = f.fences ? f.path_serial : 0;
+	m.session_instance = f.fences ? f.session_instance : 0;
 	return m;
 }
 

@@ -63,13 +63,14 @@ fuzz:
 
 vm: rnbdadm
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --planned
+	$(lab) tests/vm/run --planned --at-once 2
 
 # On a debug kernel, which is built when the cache has none: the plan, or with -full every scenario.
 # kind, variables of its modules.
 define on_debug_kernel
 	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
-	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned)
+	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned) \
+		$(if $(filter uml,$(1)),--at-once 2)
 endef
 
 vm-uml vm-uml-full:

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from . import channel, kernel_build, klog, ktap, make, runner, scenario
+from . import channel, kernel_build, klog, ktap, make, runner, scenario, shares
 from .cache import KEEP, Cache
 from .initramfs import Archive
 from .link import Cable
@@ -214,6 +214,17 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(runner.summary(outcomes), ("41 passed, 0 failed, 1 skipped", True))
         outcomes.append(runner.Outcome("d", "failed", 1, ["x"]))
         self.assertEqual(runner.summary(outcomes), ("41 passed, 1 failed, 1 skipped", False))
+
+
+class SharesTest(unittest.TestCase):
+    def test_shares_are_summed(self) -> None:
+        self.assertEqual(shares.add(["3 passed, 0 failed\n", "2 passed, 0 failed, 4 skipped"]),
+                         ("5 passed, 0 failed, 4 skipped", True))
+        self.assertEqual(shares.add(["3 passed, 0 failed", ""]), ("3 passed, 1 failed", False))
+        self.assertEqual(shares.add(["0 passed, 0 failed"]), ("0 passed, 0 failed", False))
+        self.assertEqual(shares.parse("2/3"), (1, 3))
+        for wrong in ("0/2", "3/2", "1", "a/b", "1/"):
+            self.assertRaises(ValueError, shares.parse, wrong)
 
 
 class MakeTest(unittest.TestCase):

@@ -20,6 +20,7 @@ struct Attack {
 std::vector<Attack> handshake_attacks();
 std::vector<Attack> info_attacks();
 std::vector<Attack> request_attacks();
+std::vector<Attack> fence_attacks();
 std::vector<Attack> rnbd_attacks();
 
 // ---- verdicts; each is empty when the expectation holds

@@ -41,7 +41,9 @@ ConnectRequestFields Client::request_fields(uint16_t cid) const
 		.reconnect_count = 1,
 		.path = path_,
 		.session = session_,
-		.first_connection = first_};
+		.first_connection = first_,
+		.fences = epoch_.has_value(),
+		.epoch = epoch_.value_or(0)};
 }
 
 ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
@@ -205,6 +207,27 @@ Answer Client::call(const Request &r)
 {
 	send(r);
 	return wait_answer(r.slot);
+}
+
+void Client::send_fence(uint32_t serial)
+{
+	con(0).post_write({}, 0, 0, Immediate(ImmType::Fence, serial).value());
+}
+
+bool Client::wait_fence_done(uint32_t serial, milliseconds timeout)
+{
+	const u32 done = Immediate(ImmType::FenceDone, serial).to_network();
+	const auto deadline = Clock::now() + timeout;
+	while (Clock::now() < deadline && !con(0).wait_closed(milliseconds(0))) {
+		auto wc = con(0).wait_recv(milliseconds(100));
+		if (!wc)
+			continue;
+		const bool found = (wc->wc_flags & IBV_WC_WITH_IMM) && wc->imm_data == done;
+		con(0).post_recv(wc->wr_id, receives_.at(wc->wr_id).get());
+		if (found)
+			return true;
+	}
+	return false;
 }
 
 Answer Client::session_info()

@@ -68,6 +68,14 @@ public:
 	Answer wait_answer(uint32_t slot, milliseconds timeout = milliseconds(10000));
 	Answer call(const Request &r);
 
+	// ---- fences (protocol J.1)
+	// What the next connects offer.
+	void offer_fences(uint32_t epoch) { epoch_ = epoch; }
+	uint32_t path_serial() const { return reply_.path_serial; }
+	void send_fence(uint32_t serial);
+	// Whether FENCE_DONE for it comes in time.
+	bool wait_fence_done(uint32_t serial, milliseconds timeout = milliseconds(10000));
+
 	// ---- RNBD on top
 	Answer session_info();
 	Answer open(const std::string &path, uint8_t access_mode, uint16_t con = 0);
@@ -102,6 +110,7 @@ private:
 	rtrs::Uuid path_;
 	rtrs::Uuid session_;
 	bool first_ = true;
+	std::optional<uint32_t> epoch_;
 	unsigned receive_count_ = 128; // of each connection
 	std::vector<std::unique_ptr<Connection>> connections_;
 	rtrs::ConnectReplyFields reply_{};

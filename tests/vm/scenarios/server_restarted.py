@@ -19,10 +19,10 @@ def run(lab: Lab) -> None:
     lab.reboot("server")
     rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
-    # The other path learns of it by its heartbeat only, half a minute later.
-    lab.client.run(f"until echo 1 >{folder(lab, 0)}/reconnect; do sleep 1; done", 60)
+    # Path 0, which has work, learns of it by its heartbeat only, half a minute later.
+    lab.client.run(f"until echo 1 >{folder(lab, 1)}/reconnect; do sleep 1; done", 60)
     rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the disk is back")
     verify(lab.client, f"/dev/{name}", Verify("4k", size="256k"))
-    rnbd.wait_until(lab.client, f"grep -qx connected {folder(lab, 1)}/state || echo 1 >{folder(lab, 1)}/reconnect", 90,
+    rnbd.wait_until(lab.client, f"grep -qx connected {folder(lab, 0)}/state || echo 1 >{folder(lab, 0)}/reconnect", 90,
                     "the other path is back")
     rnbd.unmap(lab, name)

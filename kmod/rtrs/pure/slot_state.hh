@@ -21,7 +21,12 @@
 
 namespace rtrs {
 
-// Number of a path in its session, 0 to kMaxPaths - 1, not reused while it owns a slot.
+// Paths of a session that have a number: those that are open, kMaxPaths at most, and those that
+// still close, so that one can come while another goes.
+constexpr u32 kMaxPathTags = kMaxPaths + 64;
+static_assert(kMaxPathTags < 255); // fits into SlotWord
+
+// Number of a path in its session, 0 to kMaxPathTags - 1, not reused while it owns a slot.
 struct PathTag {
 	u16 value;
 	constexpr bool operator==(const PathTag &) const = default;

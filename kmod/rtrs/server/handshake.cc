@@ -149,8 +149,8 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 			return err::eexist;
 		predecessor = &other;
 	}
-	const unsigned long tag = find_first_zero_bit(tags_, kMaxPaths);
-	if (tag == kMaxPaths)
+	const unsigned long tag = find_first_zero_bit(tags_, kMaxPathTags);
+	if (!has_room() || tag == kMaxPathTags)
 		return err::econnreset;
 
 	last_serial_ = next_serial(last_serial_);

@@ -90,6 +90,11 @@ public:
 
 	// All paths are closing: the session goes as soon as they have gone. Any context.
 	bool dying() const { return __atomic_load_n(&open_paths_, __ATOMIC_ACQUIRE) == 0; }
+	// Whether one path more may be open. Those that close do not count.
+	bool has_room() const
+	{
+		return __atomic_load_n(&open_paths_, __ATOMIC_ACQUIRE) < kMaxPaths;
+	}
 	void path_opened() { __atomic_fetch_add(&open_paths_, 1, __ATOMIC_ACQ_REL); }
 	void path_closing() { __atomic_fetch_sub(&open_paths_, 1, __ATOMIC_ACQ_REL); }
 
@@ -121,7 +126,7 @@ private:
 	cxxrt::Mutex lock_{cxxrt::lock_class<"rtrs_session">()};
 	// All below under lock_.
 	cxxrt::List<Path, &Path::session_node> paths_;
-	unsigned long tags_[BITS_TO_LONGS(kMaxPaths)] = {};
+	unsigned long tags_[BITS_TO_LONGS(kMaxPathTags)] = {};
 	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
 	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;

@@ -72,6 +72,8 @@ std::string twice(const Target &t)
 	return expect_closed(c);
 }
 
+constexpr uint32_t kUnusedSlot = 15;
+
 std::string name_taken(const Target &t)
 {
 	const std::string name = fresh_name();
@@ -80,7 +82,22 @@ std::string name_taken(const Target &t)
 	Client second(t);
 	second.connect_all();
 	second.send_info(second.info_message(name));
+	// The first one lives: it answers heartbeats, while it waits for an answer that nobody
+	// owes.
+	for (int i = 0; i < 50 && !second.closed(milliseconds(100)); i++)
+		first.wait_answer(kUnusedSlot, milliseconds(100));
 	return first_of({expect_closed(second), expect_alive(first)});
+}
+
+// What a client leaves behind that died without a word: its name goes to the next one of its host.
+std::string name_of_the_dead(const Target &t)
+{
+	const std::string name = fresh_name();
+	Client first(t);
+	first.establish(name);
+	Client second(t);
+	second.establish(name);
+	return first_of({expect_closed(first), expect_alive(second)});
 }
 
 } // namespace
@@ -103,6 +120,7 @@ std::vector<Attack> info_attacks()
 		     return of_size(t, 273);
 	     }},
 	    {"info-name-taken", "G.2 INFO_REQ name", name_taken},
+	    {"info-name-of-the-dead", "G.3-12", name_of_the_dead},
 	    bad_name("empty", ""),
 	    bad_name("unterminated", std::string(255, 'a')),
 	    bad_name("slash", "a/b"),

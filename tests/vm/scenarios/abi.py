@@ -66,7 +66,7 @@ FORMATS = {
     f"{SERVER_PATH}/stats/wc_completion": r"\d+ \d+ \d+",
     f"{SERVER_PATH}/stats/reset_all": RESET_ALL,
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
-    "/sys/block/rnbd<N>/wwid": r"[!-~]*",
+    **dict.fromkeys(("/sys/block/rnbd<N>/wwid", f"{DISK}/wwid"), r"[!-~]*"),
     f"{DISK}/unmap_device": r"Usage: echo <normal\|force> > unmap_device",
     f"{DISK}/resize": "Usage: echo <new size in sectors> > resize",
     f"{DISK}/remap_device": "Usage: echo <1> > remap_device",

@@ -141,6 +141,9 @@ struct rtrs_srv;      /* the listening server: one per system */
 struct rtrs_srv_sess; /* a client's session */
 struct rtrs_srv_op;   /* one request of a client; one object per slot and session */
 
+/* Paths of one session that are up at the same time, with those that are on their way down. */
+#define RTRS_SRV_MAX_PATHS 192
+
 struct rtrs_srv_request {
 	struct rtrs_srv_op *op;
 	void *area; /* op_size bytes of the user's, one area per slot, kept between requests */
@@ -164,6 +167,11 @@ struct rtrs_srv_ops {
 	 * null. Context as session_up(). An errno refuses the path.
 	 */
 	int (*path_up)(void *priv, const struct sockaddr_storage *client);
+	/*
+	 * All requests of a path that was up were answered, and no more come. Before
+	 * session_down() if it was the last one. May be null. Process context, may sleep.
+	 */
+	void (*path_down)(void *priv, const struct sockaddr_storage *client);
 	/*
 	 * The last path has gone and all requests were answered. Process context, may sleep; the
 	 * session object dies afterwards.

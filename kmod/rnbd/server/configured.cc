@@ -90,8 +90,8 @@ bool ConfiguredExport::permits(Session &session, AccessMode mode) const
 	if (!enabled_ || !access_allowed(access_, mode) ||
 	    !session_allowed(sessions_.view(), TextView::of(session.name())))
 		return false;
-	for (u32 i = 0; i < session.host_count; i++)
-		if (!permits_host(session.hosts[i]))
+	for (const Session::Host &host : session.hosts)
+		if (host.paths && !permits_host(host.address))
 			return false;
 	return true;
 }
@@ -270,13 +270,31 @@ Status ConfiguredExports::add_host(Session &session, const HostAddress &host)
 					e.denied_++;
 					return err::eacces;
 				}
-		for (u32 i = 0; i < session.host_count; i++)
-			if (session.hosts[i] == host)
+		Session::Host *place = nullptr;
+		for (Session::Host &known : session.hosts) {
+			if (known.paths && known.address == host) {
+				known.paths++;
 				return {};
-		if (session.host_count == Session::kMaxHosts)
+			}
+			if (!known.paths && !place)
+				place = &known;
+		}
+		// The transport has no more paths than there are places.
+		if (WARN_ON_ONCE(!place))
 			return err::enospc;
-		session.hosts[session.host_count++] = host;
+		*place = {host, 1};
 		return {};
+	});
+}
+
+void ConfiguredExports::remove_host(Session &session, const HostAddress &host)
+{
+	entries_.with([&](Entries &) {
+		for (Session::Host &known : session.hosts)
+			if (known.paths && known.address == host) {
+				known.paths--;
+				return;
+			}
 	});
 }
 

@@ -116,6 +116,8 @@ public:
 	// A path of the session comes from that host. EACCES if an export that the session uses
 	// does not allow it. May sleep.
 	Status add_host(Session &session, const HostAddress &host);
+	// After an add_host() that succeeded.
+	void remove_host(Session &session, const HostAddress &host);
 
 	// configfs.
 	config_group *make(const char *name);

@@ -29,6 +29,11 @@ int path_up(void *priv, const sockaddr_storage *client)
 	return static_cast<Session *>(priv)->path_up(*client).code();
 }
 
+void path_down(void *priv, const sockaddr_storage *client)
+{
+	static_cast<Session *>(priv)->path_down(*client);
+}
+
 void session_down(void *priv)
 {
 	static_cast<Session *>(priv)->down();
@@ -60,6 +65,7 @@ Status Module::open(u16 port)
 	ops.op_size = Session::area_size();
 	ops.session_up = session_up;
 	ops.path_up = path_up;
+	ops.path_down = path_down;
 	ops.session_down = session_down;
 	ops.request = handle_request;
 	rtrs_srv *server = nullptr;

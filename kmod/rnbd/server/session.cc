@@ -84,6 +84,11 @@ Status Session::path_up(const sockaddr_storage &client)
 	return module_.configured().add_host(*this, host_of(client));
 }
 
+void Session::path_down(const sockaddr_storage &client)
+{
+	module_.configured().remove_host(*this, host_of(client));
+}
+
 usize Session::area_size()
 {
 	return cxxrt::max_of(sizeof(MessageJob), io_area_size());

@@ -43,6 +43,8 @@ public:
 	// A path of the transport's session is up. EACCES if an export in use does not allow the
 	// host that it comes from. May sleep.
 	Status path_up(const sockaddr_storage &client);
+	// Such a path has gone, with all its requests. May sleep.
+	void path_down(const sockaddr_storage &client);
 
 	// A request of the client: answers it, now or later. In the transport's context.
 	void handle(const rtrs_srv_request &request);
@@ -62,10 +64,13 @@ public:
 	// Empty if somebody else took it. May sleep.
 	cxxrt::Ref<Mapping> retire(Mapping &mapping);
 
-	// The hosts that its paths have come from; under the lock of ConfiguredExports.
-	enum : u32 { kMaxHosts = 128 };
-	HostAddress hosts[kMaxHosts];
-	u32 host_count = 0;
+	// The hosts that its paths come from, and how many each; under the lock of
+	// ConfiguredExports. A place without paths is free.
+	struct Host {
+		HostAddress address;
+		u32 paths = 0;
+	};
+	Host hosts[RTRS_SRV_MAX_PATHS];
 
 private:
 	friend class MessageJob;

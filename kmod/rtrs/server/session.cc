@@ -149,6 +149,8 @@ void Session::take_down(Path &path)
 	LockGuard held(lock_);
 	if (!exchange(path.up, false))
 		return;
+	if (auto *path_down = server_.ops().path_down)
+		path_down(user_, &path.ends().client);
 	if (--up_paths_ == 0)
 		server_.ops().session_down(user_);
 }

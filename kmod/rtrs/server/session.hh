@@ -126,6 +126,7 @@ private:
 	cxxrt::Mutex lock_{cxxrt::lock_class<"rtrs_session">()};
 	// All below under lock_.
 	cxxrt::List<Path, &Path::session_node> paths_;
+	static_assert(kMaxPathTags <= RTRS_SRV_MAX_PATHS);
 	unsigned long tags_[BITS_TO_LONGS(kMaxPathTags)] = {};
 	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
 	u32 last_serial_ = 0; // of paths; begins anywhere

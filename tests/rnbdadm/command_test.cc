@@ -342,6 +342,25 @@ TEST(RnbdadmServer, Exports)
 	EXPECT_EQ(run_line(host, "server export remove vm3").code, 3);
 	EXPECT_EQ(run_line(host, "server export remove vm2").code, 0);
 	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/vm2"));
+	EXPECT_EQ(run_line(host, "server export add vm5 /dev/vg0/vm5 --address ip:10.0.0.0/24 "
+				 "--address fd00:0::1/128")
+		      .code,
+		  0);
+	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm5/allowed_addresses"),
+		  "10.0.0.0/24 fd00::1");
+	for (const char *wrong : {"10.0.0.300", "10.0.0.0/33", "fd00::/129", "host", "10.0.0.0/",
+				  "/8", "10.0.0.0/-1"}) {
+		Outcome o = run_words(
+		    host, {"server", "export", "add", "vm6", "/dev/vg0/vm6", "--address", wrong});
+		EXPECT_EQ(o.code, 2) << wrong;
+		EXPECT_TRUE(has(o.err, "is no address of clients")) << o.err;
+	}
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/vm6"));
+	// A module without that file: what cannot be kept is not promised.
+	host.errors["allowed_addresses"] = ENOENT;
+	EXPECT_NE(run_line(host, "server export add vm7 /dev/vg0/vm7 --address 10.0.0.1").code, 0);
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/vm7"));
+	host.errors.clear();
 	// Half an export is none.
 	host.errors["vm4/device_path"] = ENOENT;
 	EXPECT_EQ(run_line(host, "server export add vm4 /dev/none").code, 1);

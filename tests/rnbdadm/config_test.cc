@@ -198,7 +198,44 @@ TEST(RnbdadmConfig, Exports)
 	Outcome o = run_line(host, "apply --exports");
 	EXPECT_EQ(o.code, 10);
 	EXPECT_EQ(o.out, "export vm2: exported\nexport vm1: failed\n");
-	EXPECT_TRUE(has(o.err, "differs in its device")) << o.err;
+	EXPECT_TRUE(has(o.err, "has the device /dev/vg0/vm1, and /dev/other is configured"))
+	    << o.err;
+}
+
+TEST(RnbdadmConfig, RulesOfExportsChangeInPlace)
+{
+	FakeHost host;
+	host.server();
+	std::string config = "[export vm1]\ndevice = /dev/vg0/vm1\naccess = ro\nclient = beta\n"
+			     "client = alpha\naddress = ip:10.0.0.0/30\naddress = fd00:0::3/128\n";
+	host.put(rnbdadm::kConfigFile, config);
+	Outcome o = run_line(host, "diff");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_TRUE(has(o.out, "10.0.0.0/30 fd00::3")) << o.out;
+	EXPECT_FALSE(has(o.out, "alpha")) << o.out;
+	EXPECT_EQ(run_line(host, "apply --exports").out, "export vm1: changed\n");
+	std::string folder = "/sys/kernel/config/rnbd/exports/vm1/";
+	EXPECT_EQ(host.writes,
+		  (std::vector<std::string>{folder + "access <- ro",
+					    folder + "allowed_addresses <- 10.0.0.0/30 fd00::3"}));
+	EXPECT_EQ(run_line(host, "apply --exports").out, "export vm1: unchanged\n");
+	Outcome saved = run_line(host, "save");
+	EXPECT_TRUE(has(saved.out, "address = 10.0.0.0/30\naddress = fd00::3\n")) << saved.out;
+	// An empty list takes the rule away; a module without the file has none to differ.
+	host.put(rnbdadm::kConfigFile,
+		 "[export vm1]\ndevice = /dev/vg0/vm1\nclient = beta\nclient = alpha\n");
+	EXPECT_EQ(run_line(host, "apply --exports").out, "export vm1: changed\n");
+	EXPECT_EQ(host.text(folder + "allowed_addresses"), "");
+	host.drop(folder + "allowed_addresses");
+	EXPECT_EQ(run_line(host, "apply --exports").out, "export vm1: unchanged\n");
+	host.put(rnbdadm::kConfigFile, config);
+	o = run_line(host, "apply --exports");
+	EXPECT_TRUE(has(o.err, "no rule 'address' for export vm1")) << o.err;
+	host.put(rnbdadm::kConfigFile,
+		 "[export vm1]\ndevice = /dev/vg0/vm1\naddress = 10.0.0.0/40\n");
+	o = run_line(host, "apply --exports");
+	EXPECT_EQ(o.code, 11);
+	EXPECT_TRUE(has(o.err, "rnbd.conf:3")) << o.err;
 }
 
 TEST(RnbdadmConfig, PathsAreComparedByTheirNumbers)

@@ -154,7 +154,10 @@ void FakeHost::server()
 	put("/sys/kernel/config/rnbd/exports/vm1/device_path", "/dev/vg0/vm1");
 	put("/sys/kernel/config/rnbd/exports/vm1/access", "rw");
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_sessions", "alpha beta");
+	put("/sys/kernel/config/rnbd/exports/vm1/allowed_addresses", "10.0.0.0/30 fd00::2");
 	put("/sys/kernel/config/rnbd/exports/vm1/enable", "1");
+	put("/sys/kernel/config/rnbd/exports/vm1/users", "1");
+	put("/sys/kernel/config/rnbd/exports/vm1/denied", "0");
 }
 
 int FakeHost::map(const std::string &line)
@@ -223,7 +226,8 @@ int FakeHost::make_folder(const std::string &path)
 	// As configfs does, a folder comes with its files.
 	int error = Host::make_folder(path);
 	if (!error)
-		for (const char *file : {"device_path", "access", "allowed_sessions", "enable"})
+		for (const char *file :
+		     {"device_path", "access", "allowed_sessions", "allowed_addresses", "enable"})
 			put(path + "/" + file, "");
 	return error;
 }

@@ -73,20 +73,8 @@ const Session *find_session(const std::vector<Session> &sessions, const std::str
 void compare_export(const ExportRequest &wanted, const Export &running,
 		    std::vector<Difference> &found)
 {
-	std::string object = "export " + wanted.name;
-	if (wanted.device_path != running.device_path)
-		found.push_back({object, "device", wanted.device_path, running.device_path});
-	if (!wanted.access.empty() && wanted.access != running.access)
-		found.push_back({object, "access", wanted.access, running.access});
-	if (running.enabled && *running.enabled != "1")
-		found.push_back({object, "enabled", "1", *running.enabled});
-	if (running.clients) {
-		std::vector<std::string> have = split(*running.clients), want = wanted.clients;
-		std::sort(have.begin(), have.end());
-		std::sort(want.begin(), want.end());
-		if (have != want)
-			found.push_back({object, "client", join(want, " "), join(have, " ")});
-	}
+	for (const auto &[key, want, have] : export_differences(wanted, running))
+		found.push_back({"export " + wanted.name, key, want, have});
 }
 
 } // namespace
@@ -211,20 +199,10 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 std::string apply_export(Call &call, const ExportConfig &wanted)
 {
 	need_exports(call.host);
-	for (const Export &running : read_exports(call.host)) {
-		if (running.name != wanted.request.name)
-			continue;
-		std::vector<Difference> found;
-		compare_export(wanted.request, running, found);
-		if (found.empty())
-			return "unchanged";
-		// Taking it away would take it from those who use it.
-		throw Failure(
-		    Exit::Failed,
-		    fmt::format("export {} differs in its {}: '{}' runs, '{}' is configured",
-				running.name, found[0].key, found[0].running, found[0].configured),
-		    fmt::format("remove it first: rnbdadm server export remove {}", running.name));
-	}
+	for (const Export &running : read_exports(call.host))
+		if (running.name == wanted.request.name)
+			return change_export(call, running, wanted.request) ? "changed"
+									    : "unchanged";
 	add_export(call, wanted.request);
 	return "exported";
 }

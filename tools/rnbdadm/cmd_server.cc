@@ -124,6 +124,8 @@ Exit export_add(Call &call)
 	request.access = call.value("access", "");
 	for (const std::string &client : call.values("client"))
 		request.clients.push_back(client);
+	for (const std::string &address : call.values("address"))
+		request.addresses.push_back(check_address_rule(address));
 	add_export(call, request);
 	return Exit::Done;
 }
@@ -201,8 +203,13 @@ std::vector<Command> server_commands()
 	     {{"NAME", "name for the clients"}, {"DEVICE", "block device of this machine", "file"}},
 	     {{"access", 'a', "MODE", "the most that clients may ask for: ro, rw or migration",
 	       "ro|rw|migration"},
-	      {"client", 0, "SESSION", "session that may use it; without, all may", "", true}},
-	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7", ""}},
+	      {"client", 0, "SESSION",
+	       "session that may use it, or 'name*' for all that begin so; without, all may", "",
+	       true},
+	      {"address", 0, "ADDRESS[/BITS]",
+	       "address or range that all paths of its clients come from; without, any", "", true}},
+	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7 --address 10.0.0.0/30",
+	       ""}},
 	     nullptr,
 	     export_add},
 	    {"server export remove",

@@ -45,7 +45,9 @@ const std::vector<ConfigKey> &config_keys()
 	    {"no-path-timeout", "SECONDS", true, true, true, false, false,
 	     "how long I/O waits while no path is connected, -1 for ever, 0 to fail at once"},
 	    {"client", "SESSION", false, false, false, true, true,
-	     "session that may use the export; without, all may"},
+	     "session that may use the export, or 'name*' for all that begin so; without, all may"},
+	    {"address", "ADDRESS[/BITS]", false, false, false, true, true,
+	     "address or range that all paths of its clients come from; without, any"},
 	};
 	return kAll;
 }
@@ -393,6 +395,11 @@ private:
 		for (const Entry &entry : section.entries)
 			if (entry.key == "client")
 				config.request.clients.push_back(entry.value);
+		for (const Entry &entry : section.entries)
+			if (entry.key == "address") {
+				current_ = entry.place;
+				config.request.addresses.push_back(check_address_rule(entry.value));
+			}
 		return config;
 	}
 

@@ -4,11 +4,76 @@
 
 #include "text.hh"
 
+#include <algorithm>
 #include <ostream>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <rnbd/pure/export_rules.hh>
 
 namespace rnbdadm {
+
+std::string check_address_rule(const std::string &text)
+{
+	Failure wrong(Exit::Usage, fmt::format("'{}' is no address of clients", text),
+		      "it is ADDRESS or ADDRESS/BITS: 192.0.2.7, 192.0.2.0/24, fd00::/8, or a GID");
+	auto rule = rnbd::split_address_rule(view(text));
+	if (!rule.ok())
+		throw wrong;
+	std::string address(rule.value().address.data(), rule.value().address.size());
+	for (int family : {AF_INET, AF_INET6}) {
+		unsigned char bytes[16];
+		char canonical[INET6_ADDRSTRLEN];
+		if (inet_pton(family, address.c_str(), bytes) != 1 ||
+		    !inet_ntop(family, bytes, canonical, sizeof canonical))
+			continue;
+		unsigned all = family == AF_INET ? 32 : rnbd::kAddressBits;
+		unsigned bits = rule.value().has_bits ? rule.value().bits : all;
+		if (bits > all)
+			break;
+		return bits == all ? canonical : fmt::format("{}/{}", canonical, bits);
+	}
+	throw wrong;
+}
+
+namespace {
+
+// What the kernel has taken is a rule, also if it is written in a way that is not known here.
+std::string comparable_rule(const std::string &text)
+{
+	try {
+		return check_address_rule(text);
+	} catch (const Failure &) {
+		return text;
+	}
+}
+
+} // namespace
+
+std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &wanted,
+							   const Export &running)
+{
+	std::vector<std::array<std::string, 3>> found;
+	auto list = [](std::vector<std::string> words) {
+		std::sort(words.begin(), words.end());
+		return join(words, " ");
+	};
+	auto add = [&](const char *key, const std::string &want, const std::string &have) {
+		if (want != have)
+			found.push_back({key, want, have});
+	};
+	add("device", wanted.device_path, running.device_path);
+	if (!wanted.access.empty())
+		add("access", wanted.access, running.access);
+	// A rule that the module cannot keep differs as long as it is wanted.
+	add("client", list(wanted.clients), list(split(running.clients.value_or(""))));
+	std::vector<std::string> have = split(running.addresses.value_or(""));
+	std::transform(have.begin(), have.end(), have.begin(), comparable_rule);
+	add("address", list(wanted.addresses), list(have));
+	if (running.enabled)
+		add("enabled", "1", *running.enabled);
+	return found;
+}
 
 void need_exports(const Host &host)
 {
@@ -36,14 +101,18 @@ void check_name(const std::string &name)
 			      "it has 1 to 254 characters without blank and '/'");
 }
 
-// The first of the files that the module has, or "".
-std::string file_of(const Host &host, const std::string &folder,
-		    std::initializer_list<const char *> names)
+// A list of who may use it; the module may lack it, which matters only if there is something to
+// say.
+void fill_list(Call &call, const ExportRequest &request, const std::string &file,
+	       const std::vector<std::string> &list, const char *whom)
 {
-	for (const char *name : names)
-		if (host.exists(folder + "/" + name))
-			return folder + "/" + name;
-	return "";
+	std::string what = "cannot export " + request.name;
+	if (!list.empty() && !call.dry_run && !call.host.exists(file))
+		throw Failure(Exit::Missing,
+			      fmt::format("{}: the loaded module cannot limit the {} of one export",
+					  what, whom));
+	if (!list.empty())
+		call.write(file, join(list, " "), Action::Export, what);
 }
 
 void fill(Call &call, const ExportRequest &request, const std::string &folder)
@@ -52,19 +121,11 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 	if (!request.access.empty())
 		call.write(folder + "/access", request.access, Action::Export, what);
 	call.write(folder + "/device_path", request.device_path, Action::Export, what);
-	if (!request.clients.empty()) {
-		std::string file = file_of(call.host, folder, {"allowed_sessions"});
-		if (file.empty() && !call.dry_run)
-			throw Failure(
-			    Exit::Missing,
-			    what + ": the loaded module cannot limit the clients of one export");
-		call.write(file.empty() ? folder + "/allowed_sessions" : file,
-			   join(request.clients, " "), Action::Export, what);
-	}
+	fill_list(call, request, folder + "/allowed_sessions", request.clients, "clients");
+	fill_list(call, request, folder + "/allowed_addresses", request.addresses, "addresses");
 	// Last, so that no client opens what is half set up.
-	std::string enable = file_of(call.host, folder, {"enable"});
-	if (!enable.empty())
-		call.write(enable, "1", Action::Export, what);
+	if (call.dry_run || call.host.exists(folder + "/enable"))
+		call.write(folder + "/enable", "1", Action::Export, what);
 }
 
 } // namespace
@@ -91,6 +152,37 @@ void add_export(Call &call, const ExportRequest &request)
 		call.host.remove_folder(folder);
 		throw;
 	}
+}
+
+bool change_export(Call &call, const Export &running, const ExportRequest &request)
+{
+	auto found = export_differences(request, running);
+	for (const auto &[key, want, have] : found)
+		if (key == "device")
+			throw Failure(
+			    Exit::Failed,
+			    fmt::format("export {} has the device {}, and {} is configured",
+					running.name, have, want),
+			    fmt::format("remove it first: rnbdadm server export remove {}",
+					running.name));
+	static const std::map<std::string, const char *> kFiles = {
+	    {"access", "/access"},
+	    {"client", "/allowed_sessions"},
+	    {"address", "/allowed_addresses"},
+	    {"enabled", "/enable"},
+	};
+	// In the order of the list: rules first, then it may be enabled.
+	for (const auto &[key, want, have] : found) {
+		std::string file = running.folder + kFiles.at(key);
+		if (!call.host.exists(file))
+			throw Failure(
+			    Exit::Missing,
+			    fmt::format("the loaded module has no rule '{}' for export {}", key,
+					running.name));
+		call.write(file, want, Action::Export,
+			   fmt::format("cannot change {} of export {}", key, running.name));
+	}
+	return !found.empty();
 }
 
 void remove_export(Call &call, const std::string &name)

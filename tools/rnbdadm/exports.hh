@@ -4,6 +4,8 @@
 
 #include "command.hh"
 
+#include <array>
+
 namespace rnbdadm {
 
 struct ExportRequest {
@@ -11,12 +13,24 @@ struct ExportRequest {
 	std::string device_path;
 	std::string access; // "" leaves the module's default
 	std::vector<std::string> clients;
+	std::vector<std::string> addresses; // as check_address_rule() gives them
 };
 
+// An address of clients, or a range of them, in the one form in which two can be compared. Failure
+// (Usage) if it is none.
+std::string check_address_rule(const std::string &text);
+
+// What differs, as (key, configured, running).
+std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &wanted,
+							   const Export &running);
 // Failure (Missing) if the loaded module has no exports.
 void need_exports(const Host &host);
 // Makes it as a whole: what was made is removed again if a part fails.
 void add_export(Call &call, const ExportRequest &request);
+// The device stays, as clients may use it; the rules become those of the request. Failure (Failed)
+// if the device is another one, Missing if the module lacks a rule. False if there was nothing to
+// change.
+bool change_export(Call &call, const Export &running, const ExportRequest &request);
 void remove_export(Call &call, const std::string &name);
 
 } // namespace rnbdadm

@@ -110,9 +110,14 @@ const Kind kExportKind = {
     {
 	{"name", "NAME", Unit::Text, true, "name that clients use"},
 	{"device_path", "DEVICE PATH", Unit::Text, true, "block device of this machine"},
-	{"access", "ACCESS", Unit::Text, true, "the most that a client may do: ro or rw"},
+	{"access", "ACCESS", Unit::Text, true,
+	 "the most that a client may do: ro, rw or migration"},
 	{"clients", "CLIENTS", Unit::Text, true, "sessions that may use it; null or empty for all"},
+	{"addresses", "ADDRESSES", Unit::Text, true,
+	 "addresses that clients have to come from; null or empty for all"},
+	{"users", "USERS", Unit::Count, true, "sessions that have it open"},
 	{"enabled", "ENABLED", Unit::Flag, false, "whether clients can open it"},
+	{"denied", "DENIED", Unit::Count, false, "how often its rules refused a client"},
     },
 };
 
@@ -320,6 +325,9 @@ Json to_json(const Export &e)
 	j["device_path"] = e.device_path;
 	j["access"] = e.access;
 	j["clients"] = or_null(e.clients);
+	j["addresses"] = or_null(e.addresses);
+	j["users"] = or_null(e.users);
+	j["denied"] = or_null(e.denied);
 	j["enabled"] = e.enabled ? Json(*e.enabled == "1") : Json();
 	return j;
 }

@@ -114,6 +114,7 @@ access = ro
 [export backup]
 device = /dev/vg1/backup
 client = host7
+address = 10.0.0.0/30
 )";
 
 } // namespace

@@ -100,7 +100,10 @@ struct Export {
 	std::string device_path;
 	std::string access;
 	Text clients;
+	Text addresses; // that all paths of a client have to come from
 	Text enabled;
+	Number users;  // sessions that have it open
+	Number denied; // refusals by its rules
 };
 
 struct HcaPort {

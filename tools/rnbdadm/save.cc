@@ -67,6 +67,8 @@ std::string saved_config(const Host &host, const Config &known)
 			text += fmt::format("access = {}\n", e.access);
 		for (const std::string &client : split(e.clients.value_or("")))
 			text += fmt::format("client = {}\n", client);
+		for (const std::string &address : split(e.addresses.value_or("")))
+			text += fmt::format("address = {}\n", address);
 	}
 	return text;
 }

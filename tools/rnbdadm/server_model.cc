@@ -38,12 +38,15 @@ std::vector<Export> read_exports(const Host &host)
 		e.folder = kExports + "/" + name;
 		e.device_path = trim(host.text(e.folder + "/device_path"));
 		e.access = trim(host.text(e.folder + "/access"));
-		for (const char *file : {"/allowed_sessions"})
-			if (auto clients = host.read(e.folder + file); clients && !e.clients)
-				e.clients = join(split(*clients), " ");
-		for (const char *file : {"/enable"})
-			if (auto enabled = host.read(e.folder + file); enabled && !e.enabled)
-				e.enabled = trim(*enabled);
+		auto list = [&](const char *file) -> Text {
+			auto text = host.read(e.folder + file);
+			return text ? Text(join(split(*text), " ")) : std::nullopt;
+		};
+		e.clients = list("/allowed_sessions");
+		e.addresses = list("/allowed_addresses");
+		e.enabled = list("/enable");
+		e.users = host.number(e.folder + "/users");
+		e.denied = host.number(e.folder + "/denied");
 		all.push_back(e);
 	}
 	return all;

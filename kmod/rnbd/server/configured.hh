@@ -122,6 +122,11 @@ public:
 	// configfs.
 	config_group *make(const char *name);
 	void drop(ConfiguredExport &entry);
+	// f(), while nothing of the table and of its exports changes. May sleep.
+	template <class F> void locked(F &&f)
+	{
+		entries_.with([&](Entries &) { f(); });
+	}
 
 private:
 	friend class ConfiguredExport;

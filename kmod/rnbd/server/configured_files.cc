@@ -12,35 +12,41 @@ using cxxrt::SysfsText;
 
 ConfiguredExports &configured_exports();
 
+// Files are shown under the lock: a text that is being replaced has no end for a moment.
+template <class F> static void locked(F &&f)
+{
+	configured_exports().locked(f);
+}
+
 void ConfiguredExport::show_device_path(SysfsText &out)
 {
-	out.print("%s\n", device_path_.c_str());
+	locked([&] { out.print("%s\n", device_path_.c_str()); });
 }
 
 void ConfiguredExport::show_access(SysfsText &out)
 {
-	out.print("%s\n", to_text(access_));
+	locked([&] { out.print("%s\n", to_text(access_)); });
 }
 
 void ConfiguredExport::show_sessions(SysfsText &out)
 {
-	out.print("%s\n", sessions_.c_str());
+	locked([&] { out.print("%s\n", sessions_.c_str()); });
 }
 
 void ConfiguredExport::show_addresses(SysfsText &out)
 {
-	out.print("%s\n", addresses_text_.c_str());
+	locked([&] { out.print("%s\n", addresses_text_.c_str()); });
 }
 
 void ConfiguredExport::show_enable(SysfsText &out)
 {
-	out.print("%d\n", enabled_);
+	locked([&] { out.print("%d\n", enabled_); });
 }
 
 void ConfiguredExport::show_users(SysfsText &out)
 {
 	u32 count = 0;
-	configured_exports().entries_.with([&](ConfiguredExports::Entries &) {
+	locked([&] {
 		for ([[maybe_unused]] ExportUse &use : uses_)
 			count++;
 	});

@@ -72,6 +72,22 @@ constexpr configfs_attribute configfs_read_only(const char *name)
 	return a;
 }
 
+// Of a directory that is no object.
+template <void (*kShow)(SysfsText &)>
+constexpr configfs_attribute configfs_read_only(const char *name)
+{
+	configfs_attribute a{};
+	a.ca_name = name;
+	a.ca_owner = THIS_MODULE;
+	a.ca_mode = 0444;
+	a.show = [](config_item *, char *page) -> ssize_t {
+		SysfsText text(page);
+		kShow(text);
+		return text.length();
+	};
+	return a;
+}
+
 template <class T, void (T::*kShow)(SysfsText &), Status (T::*kStore)(TextView)>
 constexpr configfs_attribute configfs_read_write(const char *name)
 {

@@ -238,8 +238,10 @@ Result<cxxrt::Box<ExportUse>> ConfiguredExports::admit(Session &session, TextVie
 	Admitted use = entries_.with([&](Entries &entries) -> Admitted {
 		ConfiguredExport *e = find(entries, name);
 		if (!e) {
-			if (exports_only_)
+			if (exports_only_) {
+				denied_unlisted_++;
 				return err::eacces;
+			}
 			return cxxrt::Box<ExportUse>();
 		}
 		if (!e->permits(session, mode)) {

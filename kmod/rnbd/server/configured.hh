@@ -122,6 +122,7 @@ public:
 	// configfs.
 	config_group *make(const char *name);
 	void drop(ConfiguredExport &entry);
+	void show_denied_unlisted(cxxrt::SysfsText &out);
 	// f(), while nothing of the table and of its exports changes. May sleep.
 	template <class F> void locked(F &&f)
 	{
@@ -137,6 +138,7 @@ private:
 	static ConfiguredExport *find(Entries &entries, TextView name);
 
 	const bool exports_only_;
+	u64 denied_unlisted_ = 0; // under the lock
 	cxxrt::Guarded<Entries, cxxrt::Mutex> entries_;
 	cxxrt::ConfigfsSubsystem subsystem_;
 };

@@ -55,7 +55,14 @@ void ConfiguredExport::show_users(SysfsText &out)
 
 void ConfiguredExport::show_denied(SysfsText &out)
 {
-	out.print("%llu\n", static_cast<unsigned long long>(READ_ONCE(denied_)));
+	locked([&] { out.print("%llu\n", static_cast<unsigned long long>(denied_)); });
+}
+
+void ConfiguredExports::show_denied_unlisted(SysfsText &out)
+{
+	entries_.with([&](Entries &) {
+		out.print("%llu\n", static_cast<unsigned long long>(denied_unlisted_));
+	});
 }
 
 namespace {
@@ -74,6 +81,16 @@ constinit configfs_attribute files[] = {
 };
 constinit configfs_attribute *file_list[] = {&files[0], &files[1], &files[2], &files[3],
 					     &files[4], &files[5], &files[6], nullptr};
+
+void show_denied_unlisted(SysfsText &out)
+{
+	configured_exports().show_denied_unlisted(out);
+}
+
+constinit configfs_attribute root_files[] = {
+    configfs_read_only<show_denied_unlisted>("denied_unlisted"),
+};
+constinit configfs_attribute *root_file_list[] = {&root_files[0], nullptr};
 
 constinit configfs_item_operations export_operations = [] {
 	configfs_item_operations o{};
@@ -116,6 +133,7 @@ constinit const config_item_type folder_type = [] {
 constinit const config_item_type root_type = [] {
 	config_item_type t{};
 	t.ct_owner = THIS_MODULE;
+	t.ct_attrs = root_file_list;
 	return t;
 }();
 

@@ -35,8 +35,10 @@ def rules(lab: Lab, disk: str) -> None:
     refused(lab, "one", "EACCES")
     rnbd.write(lab.server, f"{one}/enable", "1")
     rnbd.equal(rnbd.write_error(lab.server, f"{one}/device_path", disk), "EBUSY", "device_path of an enabled export")
-    for nothing in (disk, "two", "/one", "one/"):
+    unlisted = (disk, "two", "/one", "one/")
+    for nothing in unlisted:
         refused(lab, nothing, "EACCES")
+    rnbd.equal(rnbd.read(lab.server, f"{TREE}/../denied_unlisted"), str(len(unlisted)), "denied_unlisted")
 
     name = rnbd.map_device(lab, "one")
     fio.verify(lab.client, f"/dev/{name}")

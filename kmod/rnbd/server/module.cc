@@ -54,7 +54,6 @@ Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 	m->devices_ =
 	    TRY(cxxrt::SysfsDir::create_empty<Module>(m->ctl_.kobj(), "devices", m.get()));
 	m->exports_.set_parent(m->devices_.kobj());
-	TRY(m->configured_.create());
 	m->ctl_.announce();
 	return m;
 }
@@ -71,7 +70,8 @@ Status Module::open(u16 port)
 	rtrs_srv *server = nullptr;
 	TRY(Status::from_code(rtrs_srv_open(&ops, port, &server)));
 	smp_store_release(&server_, server);
-	return {};
+	// Nothing can fail afterwards: a tree in which an administrator has made something stays.
+	return configured_.create();
 }
 
 Module::~Module()

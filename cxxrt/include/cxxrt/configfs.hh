@@ -31,7 +31,7 @@ public:
 	const char *item_name() { return config_item_name(item()); }
 
 protected:
-	// The name is copied.
+	// The name is copied; item_name() is null if there is no memory for that.
 	ConfigfsObject(const char *name, const config_item_type *type)
 	{
 		config_group_init_type_name(&group_, name, type);

@@ -148,6 +148,11 @@ config_group *ConfiguredExports::make(const char *name)
 	if (!entry)
 		// raw: as above
 		return static_cast<config_group *>(ERR_PTR(-ENOMEM));
+	if (!entry->item_name()) {
+		config_item_put(entry->item());
+		// raw: as above
+		return static_cast<config_group *>(ERR_PTR(-ENOMEM));
+	}
 	entries_.with([&](Entries &entries) { entries.push_back(*entry); });
 	return entry->group();
 }

@@ -20,7 +20,7 @@ from .cache import Cache, file_digest
 
 # Modules of the image that the machines may load; what they depend on comes along.
 WANTED = """
-virtio_pci virtio_console virtio_net 9p 9pnet_virtio
+virtio_pci virtio_console virtio_net virtio_scsi 9p 9pnet_virtio
 rdma_rxe ib_core ib_uverbs rdma_cm rdma_ucm ib_umad ib_cm
 null_blk brd loop scsi_debug sd_mod dm_mod dm_flakey dm_delay dm_dust
 ext4 xfs vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8

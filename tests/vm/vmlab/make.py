@@ -25,8 +25,8 @@ def run(*args: str, log: Path | None = None, **variables: str) -> bool:
                               **where).returncode == 0
 
 
-def programs() -> Path:
-    """The folder of the hostile peers and other programs for machines, built from tests/peer."""
-    if not run("-s", "-C", str(TOP / "tests/peer")):
-        raise AssertionError("tests/peer does not build")
-    return TOP / "build/peer"
+def programs(folder: str = "peer") -> Path:
+    """Where the programs for machines are that tests/<folder> builds; peer: those that speak the protocol."""
+    if not run("-s", "-C", str(TOP / "tests" / folder)):
+        raise AssertionError(f"tests/{folder} does not build")
+    return TOP / "build" / folder

@@ -17,6 +17,8 @@ TCG_CPU = "max,erms=off,fsrm=off"
 COMMAND_LINE = ("console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check net.ifnames=0 "
                 "random.trust_cpu=on sysrq_always_enabled loglevel=4 rdinit=/init")
 
+FIRST_WWN = 0x5000C500A0000000  # of disks; a client knows them by it
+
 
 @functools.cache
 def _tsc_khz() -> int:
@@ -56,6 +58,7 @@ class QemuMachine(Machine):
         super().__init__(spec, ends)
         self._accel = accel
         self._monitor: Monitor | None = None
+        self.disks: list[Path] = []  # sockets of NBD servers; from the next start on they are there
 
     def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
         spec = self.spec
@@ -90,11 +93,24 @@ class QemuMachine(Machine):
             args += ["-netdev", f"dgram,id=net{n},local.type=fd,local.str={end.fd}",
                      "-device", f"virtio-net-pci,id=nic{n},netdev=net{n},host_mtu=9000,romfile=,"
                                 f"mac=52:54:00:00:{n:02x}:{spec.host:02x}"]
+        # The only kind of disk of QEMU that knows FUA: it becomes a write and a flush.
+        args += ["-device", "virtio-scsi-pci,id=scsi,romfile="] if self.disks else []
+        for n, path in enumerate(self.disks):
+            args += ["-blockdev", f"driver=nbd,node-name=disk{n},server.type=unix,server.path={path}",
+                     "-device", f"scsi-hd,bus=scsi.0,scsi-id={n},drive=disk{n},wwn={FIRST_WWN + n},dpofua=on,"
+                                "write-cache=on"]
         return args, [control_theirs.detach(), monitor_theirs.detach()], control
 
     def set_link(self, nic: int, up: bool) -> None:
         assert self._monitor
         self._monitor.command("set_link", name=f"nic{nic}", up=up)
+
+    def find_disks(self) -> list[str]:
+        """Names of the disks, which are the same after each boot."""
+        links = "\n".join(f"until f=$(echo /sys/bus/scsi/devices/*:0:{n}:0/block/*) && [ -b /dev/${{f##*/}} ]; do "
+                          f"sleep 0.1; done\nln -sf ${{f##*/}} /dev/cached{n}" for n in range(len(self.disks)))
+        self.run(f"modprobe virtio_scsi\nmodprobe sd_mod\n{links}", 30)
+        return [f"/dev/cached{n}" for n in range(len(self.disks))]
 
     def kill(self) -> None:
         super().kill()

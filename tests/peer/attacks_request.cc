@@ -112,6 +112,18 @@ std::string wrong_answer_key(Client &c)
 	return expect_closed(c);
 }
 
+// The chunks of one session are out of reach of another one's queue pairs, whatever key these use.
+std::string foreign_key(const Target &t)
+{
+	Client owner(t);
+	owner.establish(fresh_name());
+	Client thief(t);
+	thief.establish(fresh_name());
+	const RemoteBuffer b = owner.slot(3);
+	thief.con(1).post_write(Bytes(64, std::byte{0xa5}), b.address.value, b.rkey.value, {});
+	return first_of({expect_closed(thief), expect_alive(owner)});
+}
+
 // Memory that was registered for an answer and is not part of it keeps its content.
 std::string nothing_beyond_the_answer(Client &c)
 {
@@ -185,6 +197,7 @@ std::vector<Attack> request_attacks()
 	    read_header("desc-len-chunk", "G.1-78", [](auto &h) { h.descriptor.len = 131072; }),
 	    read_header("desc-len-max", "G.1-78", [](auto &h) { h.descriptor.len = 0xffffffff; }),
 	    established("desc-key", "G.2 READ desc.addr/key", wrong_answer_key),
+	    {"foreign-key", "G.2 READ desc.addr/key", foreign_key},
 	    established("answer-bounded", "G.3-6", nothing_beyond_the_answer),
 	    established("header-rewritten", "G.2 header copy", rewritten_header),
 	    established("stray-send-service", "G.3-24", [](Client &c) { return stray_send(c, 0); }),

@@ -27,7 +27,7 @@ struct DeviceLimits {
 
 	// EOPNOTSUPP if the device is too small for a request, EIO if the port can't be asked. May
 	// sleep.
-	static Result<DeviceLimits> of(const DeviceRef &device, u32 port)
+	static Result<DeviceLimits> of(const PathDevice &device, u32 port)
 	{
 		const ib_device_attr &a = device.attrs();
 		// A region and a message in one work request; a region of data inside two pages.

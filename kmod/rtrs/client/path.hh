@@ -118,7 +118,7 @@ public:
 	// False if the path is not wanted any more. Only Session::path_up() calls it.
 	bool become_connected() { return go(State::Connected); }
 	Status use_device(rdma_cm_id *id);
-	const DeviceRef &device() const { return device_; }
+	const PathDevice &device() const { return device_; }
 	const DeviceLimits &device_limits() const { return limits_; }
 	// Known when cid 0 is connected.
 	QueueDepth queue_depth() const { return session_limits_->reply.queue_depth; }
@@ -235,7 +235,7 @@ private:
 
 	// Made by the owner before Connected, taken away after a grace period: readable by
 	// handlers, and by submitters under RcuReader.
-	DeviceRef device_;
+	PathDevice device_;
 	DeviceLimits limits_{};
 	const SessionLimits *session_limits_ = nullptr;
 	cxxrt::Array<cxxrt::Box<ClientConnection>> connections_;

@@ -87,7 +87,7 @@ Status Path::use_device(rdma_cm_id *id)
 		log_error(log_name(), "the route leads to more than one RDMA device");
 		return err::ehostunreach;
 	}
-	device_ = TRY(DeviceRef::find(id->device));
+	device_ = TRY(PathDevice::open(id->device));
 	limits_ = TRY(DeviceLimits::of(device_, id->port_num));
 
 	LockGuard<Mutex> held(info_lock_);

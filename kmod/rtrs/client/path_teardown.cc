@@ -64,8 +64,9 @@ void Path::end_requests()
 {
 	if (!requests_)
 		return;
-	// All regions first: protection domains are shared, so a key that was handed out opens the
-	// memory to every peer, this queue pair or not.
+	// The regions first. The queue pairs of this protection domain are drained, so no peer
+	// reaches the memory any more, but the device may still look at the mapping while a region
+	// has it.
 	const RequestTable::InFlight requests = requests_->in_flight();
 	u32 count = 0;
 	for (Request *request : requests)

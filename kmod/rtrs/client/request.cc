@@ -33,7 +33,7 @@ RequestTable::InFlight RequestTable::in_flight()
 	return {order_.begin(), count};
 }
 
-Result<Box<RequestTable>> RequestTable::create(const DeviceRef &device, const DeviceLimits &limits,
+Result<Box<RequestTable>> RequestTable::create(const PathDevice &device, const DeviceLimits &limits,
 					       QueueDepth depth)
 {
 	Box<RequestTable> t = TRY(make_box<RequestTable>(GFP_KERNEL));

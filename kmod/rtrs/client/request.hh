@@ -68,7 +68,7 @@ struct Request {
 class RequestTable {
 public:
 	// ENOMEM, or what the device says. May sleep.
-	static Result<cxxrt::Box<RequestTable>> create(const DeviceRef &device,
+	static Result<cxxrt::Box<RequestTable>> create(const PathDevice &device,
 						       const DeviceLimits &limits,
 						       QueueDepth depth);
 

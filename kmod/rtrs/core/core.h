@@ -19,10 +19,10 @@ struct rtrs_device;
 struct rtrs_connection;
 struct rtrs_queue_config;
 
-/* core/device.cc: finds or makes the entry of an RDMA device and takes a reference. May sleep. */
-int rtrs_device_find(struct ib_device *ibdev, struct rtrs_device **device);
-/* The last one frees the protection domain. May sleep. */
-void rtrs_device_put(struct rtrs_device *device);
+/* core/device.cc: a protection domain of an RDMA device. Both may sleep. */
+int rtrs_device_open(struct ib_device *ibdev, struct rtrs_device **device);
+/* Its queue pairs and memory regions are gone. */
+void rtrs_device_close(struct rtrs_device *device);
 
 /* core/connection.cc */
 int rtrs_connection_create_queues(struct rtrs_connection *con, struct rtrs_device *device,

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
-// An RDMA device as RTRS uses it: one protection domain for all sessions, shared by reference.
+// An RDMA device as one path uses it: with a protection domain of its own, so that the keys of one
+// path open nothing to another one's queue pairs, be they of the same session or of a stranger's.
 //
-// Owner: the registry of rtrs-core, which forgets a device when its last user puts it. The users
-// are paths; a path puts its device only after its queue pairs and memory regions are gone.
+// Owner: the path, which closes it only after its queue pairs and memory regions are gone. Nothing
+// here keeps the device registered; the path's CM ids do, and they go last.
 #pragma once
 
 #include <cxxrt/kernel.hh>
-#include <cxxrt/list.hh>
 #include <cxxrt/result.hh>
 #include <rtrs/core/core.h>
 
-// Plain data behind the exported functions; see rtrs::DeviceRef.
+// Plain data behind the exported functions; see rtrs::PathDevice.
 struct rtrs_device {
 	ib_device *ibdev;
 	ib_pd *pd;
-	u32 users; // under the registry's lock, like the next
-	cxxrt::ListNode registry;
 };
 
 namespace rtrs {
 
-// Holds one reference. Creation and destruction may sleep.
-class DeviceRef {
+// Owns the protection domain. Creation and destruction may sleep.
+class PathDevice {
 public:
-	constexpr DeviceRef() = default;
+	constexpr PathDevice() = default;
 	// EOPNOTSUPP for a device without fast registration, ENOMEM.
-	static cxxrt::Result<DeviceRef> find(ib_device *ibdev)
+	static cxxrt::Result<PathDevice> open(ib_device *ibdev)
 	{
 		rtrs_device *device = nullptr;
-		TRY(cxxrt::Status::from_code(rtrs_device_find(ibdev, &device)));
-		return DeviceRef(device);
+		TRY(cxxrt::Status::from_code(rtrs_device_open(ibdev, &device)));
+		return PathDevice(device);
 	}
-	DeviceRef(DeviceRef &&o)
+	PathDevice(PathDevice &&o)
 	    : device_(cxxrt::exchange(o.device_, static_cast<rtrs_device *>(nullptr)))
 	{
 	}
-	DeviceRef &operator=(DeviceRef &&o)
+	PathDevice &operator=(PathDevice &&o)
 	{
 		if (this != &o) {
 			reset();
@@ -43,12 +41,12 @@ public:
 		}
 		return *this;
 	}
-	~DeviceRef() { reset(); }
+	~PathDevice() { reset(); }
 
 	void reset()
 	{
 		if (rtrs_device *d = cxxrt::exchange(device_, static_cast<rtrs_device *>(nullptr)))
-			rtrs_device_put(d);
+			rtrs_device_close(d);
 	}
 	rtrs_device *get() const { return device_; }
 	ib_device *ibdev() const { return device_->ibdev; }
@@ -61,7 +59,7 @@ public:
 	explicit operator bool() const { return device_ != nullptr; }
 
 private:
-	explicit DeviceRef(rtrs_device *device) : device_(device) {}
+	explicit PathDevice(rtrs_device *device) : device_(device) {}
 
 	rtrs_device *device_ = nullptr;
 };

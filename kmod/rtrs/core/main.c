@@ -3,18 +3,13 @@
 #include <linux/module.h>
 #include <rtrs/core/core.h>
 
-int rtrs_core_start(void);
-void rtrs_core_stop(void);
-
+/* Nothing lives as long as the module: it has functions only. */
 static int __init rtrs_core_init(void)
 {
-	return rtrs_core_start();
+	return 0;
 }
 
-static void __exit rtrs_core_exit(void)
-{
-	rtrs_core_stop();
-}
+static void __exit rtrs_core_exit(void) {}
 
 module_init(rtrs_core_init);
 module_exit(rtrs_core_exit);
@@ -22,8 +17,8 @@ module_exit(rtrs_core_exit);
 EXPORT_SYMBOL_GPL(rtrs_addr_parse_pair);
 EXPORT_SYMBOL_GPL(rtrs_addr_print);
 EXPORT_SYMBOL_GPL(rtrs_addr_print_pair);
-EXPORT_SYMBOL_GPL(rtrs_device_find);
-EXPORT_SYMBOL_GPL(rtrs_device_put);
+EXPORT_SYMBOL_GPL(rtrs_device_open);
+EXPORT_SYMBOL_GPL(rtrs_device_close);
 EXPORT_SYMBOL_GPL(rtrs_connection_create_queues);
 EXPORT_SYMBOL_GPL(rtrs_connection_drain);
 EXPORT_SYMBOL_GPL(rtrs_connection_destroy_queues);

@@ -94,7 +94,7 @@ class MemoryRegion {
 public:
 	constexpr MemoryRegion() = default;
 	// Room for `max_pages` pages. ENOMEM or what the device says. May sleep.
-	static Result<MemoryRegion> create(const DeviceRef &device, ib_mr_type type, u32 max_pages)
+	static Result<MemoryRegion> create(const PathDevice &device, ib_mr_type type, u32 max_pages)
 	{
 		MemoryRegion r;
 		r.mr_ = TRY(cxxrt::from_err_ptr(ib_alloc_mr(device.pd(), type, max_pages)));

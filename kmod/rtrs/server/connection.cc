@@ -43,13 +43,13 @@ Status ServerConnection::open(rdma_cm_id *id)
 
 	const bool service = ConnectionId{cid()}.is_service();
 	const u32 depth = settings().queue_depth();
-	const ib_device_attr &device = path_.device_ref().attrs();
+	const ib_device_attr &device = path_.device().attrs();
 	const u32 room = static_cast<u32>(device.max_qp_wr) - kDrainRoom;
 	const u32 cqes = static_cast<u32>(device.max_cqe) - 2 * kDrainRoom;
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
 	u32 per_request = settings().always_invalidate ? 5 : 3;
-	if (settings().always_invalidate && path_.device_ref().repeats_local_work())
+	if (settings().always_invalidate && path_.device().repeats_local_work())
 		per_request += Registration::kMaxGuards;
 
 	rtrs_queue_config config{};
@@ -64,7 +64,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
 	recvs_ = service ? min_of(kServiceQueueDepth, config.recv_wrs) : config.recv_wrs;
-	return create_queues(path_.device_ref().get(), id, config);
+	return create_queues(path_.device().get(), id, config);
 }
 
 Status ServerConnection::accept()
@@ -93,7 +93,7 @@ Status ServerConnection::post_info_recv()
 	ib_sge sge{};
 	sge.addr = buffer.dma_addr();
 	sge.length = static_cast<u32>(buffer.size());
-	sge.lkey = path_.device_ref().pd()->local_dma_lkey;
+	sge.lkey = path_.device().pd()->local_dma_lkey;
 	ib_recv_wr wr{};
 	wr.wr_cqe = &info_recv_.cqe;
 	wr.sg_list = &sge;

@@ -66,7 +66,7 @@ Status Path::allocate(ib_device *ibdev)
 	flight_ = TRY(PerCpu<FlightStats>::create());
 	gate_ = TRY(Inflight::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count_));
-	device_ = TRY(DeviceRef::find(ibdev));
+	device_ = TRY(PathDevice::open(ibdev));
 	regions_ = TRY(PathRegions::create(device_, session_->chunks(), invalidate));
 	info_request_ = TRY(DmaBuffer::create(ibdev, sizeof(InfoRequest), DMA_FROM_DEVICE));
 	info_response_ =

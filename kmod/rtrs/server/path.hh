@@ -107,7 +107,7 @@ public:
 	u32 serial() const { return serial_; }
 	const Uuid &id() const { return uuid_; }
 	const PathEnds &ends() const { return ends_; }
-	const DeviceRef &device_ref() const { return device_; }
+	const PathDevice &device() const { return device_; }
 	HeartbeatTimer &heartbeat() { return heartbeat_; }
 	PathRegions &regions() { return regions_; }
 	const DmaBuffer &rkey_messages() const { return rkey_messages_; }
@@ -198,7 +198,7 @@ private:
 	u8 progress_ = kOpen;
 	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
 	HalfOpen half_open_;   // under the admission's lock
-	DeviceRef device_;
+	PathDevice device_;
 	PathRegions regions_;
 	DmaBuffer rkey_messages_; // RkeyResponse[slot], empty without always_invalidate
 	DmaBuffer info_request_;

@@ -50,7 +50,7 @@ Status PathRegions::add_addresses(const Region &region, u32 first, u32 count, u3
 	return found == count ? Status() : Status(err::einval);
 }
 
-Result<PathRegions> PathRegions::create(const DeviceRef &device, const ChunkPool &chunks,
+Result<PathRegions> PathRegions::create(const PathDevice &device, const ChunkPool &chunks,
 					bool always_invalidate)
 {
 	const u32 chunk_size = chunks.chunk_size();

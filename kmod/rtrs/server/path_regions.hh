@@ -20,7 +20,7 @@ public:
 	// Maps all chunks and gives the regions their pages and first keys; nothing is registered
 	// with the device yet. ENOMEM, EINVAL if the device cannot map the chunks as they are. May
 	// sleep.
-	static Result<PathRegions> create(const DeviceRef &device, const ChunkPool &chunks,
+	static Result<PathRegions> create(const PathDevice &device, const ChunkPool &chunks,
 					  bool always_invalidate);
 	PathRegions(PathRegions &&o) = default;
 	PathRegions &operator=(PathRegions &&o) = default;

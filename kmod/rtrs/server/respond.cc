@@ -72,7 +72,7 @@ Status RequestSlot::post_answer()
 	ServerConnection &con = *owner_.con;
 	Path &path = *owner_.path;
 	PathRegions &regions = path.regions();
-	const u32 local_key = path.device_ref().pd()->local_dma_lkey;
+	const u32 local_key = path.device().pd()->local_dma_lkey;
 	const bool new_key = settings().always_invalidate;
 	const bool wants_data =
 	    header_valid_ && header_.direction == Direction::Read && header_.has_descriptor;

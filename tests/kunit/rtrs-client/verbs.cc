@@ -195,13 +195,13 @@ int Fabric::post_recv(ib_qp *qp, const ib_recv_wr *first, const ib_recv_wr **)
 
 using fake::Fabric;
 
-int rtrs_device_find(ib_device *, rtrs_device **device)
+int rtrs_device_open(ib_device *, rtrs_device **device)
 {
 	*device = &Fabric::now->device;
 	return 0;
 }
 
-void rtrs_device_put(rtrs_device *) {}
+void rtrs_device_close(rtrs_device *) {}
 
 int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *, rdma_cm_id *id,
 				  const rtrs_queue_config *config)

@@ -72,7 +72,7 @@ void expect_refused(Path &path, Connection &writer)
 }
 
 // The same for a request that had no answer: when its path is gone, the connection of another
-// session, whose memory regions belong to the same protection domain, must find nothing open.
+// session must find nothing open: it has a protection domain of its own.
 Lie write_over_other_session()
 {
 	return about(Kind::Read, "late-write-over-other-session", "B.1.3, design.md tear-down",

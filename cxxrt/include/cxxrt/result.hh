@@ -65,6 +65,7 @@ constexpr Error ecomm = Error::from_errno(70);
 constexpr Error eproto = Error::from_errno(71);
 constexpr Error ebadmsg = Error::from_errno(74);
 constexpr Error eoverflow = Error::from_errno(75);
+constexpr Error eusers = Error::from_errno(87);
 constexpr Error emsgsize = Error::from_errno(90);
 constexpr Error eprotonosupport = Error::from_errno(93);
 constexpr Error eopnotsupp = Error::from_errno(95);

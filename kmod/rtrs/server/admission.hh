@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Limits on what clients hold before they have finished the handshake (protocol G.2, G.3-9).
-//
-// A connection request costs the server queue pairs, regions, and for a new session all of its
-// chunks, and comes from anybody who can reach the port. Paths count from their first request until
-// they are CONNECTED or closed, which the handshake timer bounds to 30 s.
+// What clients hold of the server, counted path by path and measured by rtrs/pure/quota.hh.
 #pragma once
 
 #include <cxxrt/guarded.hh>
 #include <cxxrt/kernel.hh>
 #include <cxxrt/list.hh>
+#include <rtrs/pure/quota.hh>
 #include <rtrs/wire/units.hh>
 
 namespace rtrs::server {
@@ -16,39 +13,31 @@ namespace rtrs::server {
 // Connections of one path. Machines with more CPUs and poll queues than this do not exist yet.
 constexpr u32 kMaxPathConnections = 1025;
 
-constexpr u32 kHalfOpenPaths = 256;
-constexpr u32 kHalfOpenPathsPerPeer = 64;
-constexpr u32 kHalfOpenConnections = 16384;
-constexpr u32 kHalfOpenConnectionsPerPeer = 4096;
-
-// The entry of one half-open path; lives in the path.
-struct HalfOpen {
+// What one path counts for; lives in the path, and is in from before it has anything until it has
+// nothing left.
+struct Admitted {
 	cxxrt::ListNode node;
 	sockaddr_storage peer;
-	u32 connections; // announced
+	u32 connections;       // announced
+	bool half_open = true; // under the admission's lock, like the node
 };
 
 class Admission {
 public:
-	// Enters `entry`, whose peer and connections are set. EBUSY over a limit. May sleep.
-	Status enter(HalfOpen &entry);
+	// Enters `entry`, whose peer and connections are set. EUSERS over a limit of the
+	// administrator, EBUSY over another one; the log has its name. May sleep.
+	Status enter(Admitted &entry);
+	// The handshake is over, one way or the other. May sleep.
+	void handshake_over(Admitted &entry);
 	// No-op if it is not in. May sleep.
-	void leave(HalfOpen &entry);
+	void leave(Admitted &entry);
 
 private:
-	cxxrt::Guarded<cxxrt::List<HalfOpen, &HalfOpen::node>, cxxrt::Mutex> entries_{
+	cxxrt::Guarded<cxxrt::List<Admitted, &Admitted::node>, cxxrt::Mutex> entries_{
 	    cxxrt::lock_class<"rtrs_admission">()};
 };
 
-// What sessions hold, for check_session_quota().
-struct SessionLoad {
-	u32 sessions;	       // all
-	u32 half_open;	       // no path of theirs was CONNECTED yet
-	u32 half_open_of_peer; // of these, begun by the same host
-	u64 bytes_per_session; //
-};
-
-// Whether one more session may be made. EBUSY.
-Status check_session_quota(const SessionLoad &load);
+// The error for a limit that is reached, which is logged. No error for Quota::Fits.
+Status refuse_over(Quota quota);
 
 } // namespace rtrs::server

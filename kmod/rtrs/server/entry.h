@@ -16,8 +16,23 @@ struct rtrs_server_params {
 	int sess_queue_depth;
 };
 
+/*
+ * What clients may hold; 0 is no limit, and for max_pinned_mb three quarters of the memory. Any
+ * value will do, at any time: it holds for what is asked for from then on.
+ */
+struct rtrs_server_limits {
+	unsigned int max_sessions;
+	unsigned int max_sessions_per_host;
+	unsigned int max_paths;
+	unsigned int max_paths_per_host;
+	unsigned int max_connections;
+	unsigned int max_connections_per_host;
+	unsigned int max_pinned_mb;
+};
+
 /* 0 or a negative errno; after an error nothing is left. May sleep. */
-int rtrs_server_start(const struct rtrs_server_params *params);
+int rtrs_server_start(const struct rtrs_server_params *params,
+		      const struct rtrs_server_limits *limits);
 void rtrs_server_stop(void);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ Refusal kind_of(Error e)
 		return Refusal::ConnectUnknown;
 	if (e == err::eexist)
 		return Refusal::ConnectDuplicate;
-	if (e == err::ebusy || e == err::enomem)
+	if (e == err::ebusy || e == err::eusers || e == err::enomem)
 		return Refusal::ConnectQuota;
 	if (e == err::econnreset)
 		return Refusal::ConnectMismatch;

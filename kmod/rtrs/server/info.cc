@@ -58,7 +58,7 @@ Status Path::become_connected()
 	TRY(session_->bring_up(*this, wanted_name_.view()));
 	if (!move(ServerPathState::Connected))
 		return err::econnaborted;
-	session_->server().admission().leave(half_open_);
+	session_->server().admission().handshake_over(admitted_);
 	TRY(send_info_response());
 	heartbeat_.start(connections_[0].get(), module_->io);
 	log_info(name(), "connected, session %s", session_->name());

@@ -24,9 +24,41 @@ MODULE_PARM_DESC(sess_queue_depth,
 		 "Requests that a session can have at a time, each with a chunk of its own: 1 to "
 		 "65535 (default: 512)");
 
+static struct rtrs_server_limits limits = {
+    .max_sessions = 1024,
+    .max_sessions_per_host = 128,
+    .max_paths = 4096,
+    .max_paths_per_host = 1024,
+    .max_connections = 131072,
+    .max_connections_per_host = 65536,
+};
+
+module_param_named(max_sessions, limits.max_sessions, uint, 0644);
+MODULE_PARM_DESC(max_sessions, "Sessions of all clients, 0 for any number (default: 1024)");
+module_param_named(max_sessions_per_host, limits.max_sessions_per_host, uint, 0644);
+MODULE_PARM_DESC(max_sessions_per_host,
+		 "Sessions that one client address may begin, 0 for any number (default: 128)");
+module_param_named(max_paths, limits.max_paths, uint, 0644);
+MODULE_PARM_DESC(max_paths, "Paths of all sessions, 0 for any number (default: 4096)");
+module_param_named(max_paths_per_host, limits.max_paths_per_host, uint, 0644);
+MODULE_PARM_DESC(max_paths_per_host,
+		 "Paths from one client address, 0 for any number (default: 1024)");
+module_param_named(max_connections, limits.max_connections, uint, 0644);
+MODULE_PARM_DESC(
+    max_connections,
+    "Connections, which are queue pairs, of all paths, 0 for any number (default: 131072)");
+module_param_named(max_connections_per_host, limits.max_connections_per_host, uint, 0644);
+MODULE_PARM_DESC(max_connections_per_host,
+		 "Connections from one client address, 0 for any number (default: 65536)");
+module_param_named(max_pinned_mb, limits.max_pinned_mb, uint, 0644);
+MODULE_PARM_DESC(
+    max_pinned_mb,
+    "Memory for the chunks of all sessions in MiB; a session has sess_queue_depth chunks of "
+    "max_chunk_size bytes; 0 for three quarters of the machine's memory (default: 0)");
+
 static int __init rtrs_server_init(void)
 {
-	return rtrs_server_start(&params);
+	return rtrs_server_start(&params, &limits);
 }
 
 static void __exit rtrs_server_exit(void)

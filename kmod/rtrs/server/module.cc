@@ -4,7 +4,6 @@
 
 #include <cxxrt/log.hh>
 #include <rtrs/pure/geometry.hh>
-#include <rtrs/server/entry.h>
 
 using namespace cxxrt;
 
@@ -39,9 +38,9 @@ Result<Settings> check_params(const rtrs_server_params &p)
 	};
 }
 
-Result<Box<Module>> create_module(const Settings &s)
+Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &limits)
 {
-	Box<Module> m = TRY(make_box<Module>(GFP_KERNEL, s));
+	Box<Module> m = TRY(make_box<Module>(GFP_KERNEL, s, limits));
 	m->control = TRY(Workqueue::create("rtrs_server_wq", WQ_UNBOUND));
 	m->io = TRY(Workqueue::create("rtrs_server_io", WQ_UNBOUND | WQ_MEM_RECLAIM));
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-server">()));
@@ -79,13 +78,13 @@ void Module::show_refusals(DebugText &text)
 
 using rtrs::server::module_;
 
-int rtrs_server_start(const rtrs_server_params *params)
+int rtrs_server_start(const rtrs_server_params *params, const rtrs_server_limits *limits)
 {
 	using namespace rtrs::server;
 	Result<Settings> s = check_params(*params);
 	if (!s.ok())
 		return s.code();
-	Result<Box<Module>> m = create_module(s.value());
+	Result<Box<Module>> m = create_module(s.value(), *limits);
 	if (!m.ok())
 		return m.code();
 	module_ = m->release();

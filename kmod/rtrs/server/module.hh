@@ -7,6 +7,8 @@
 #include <cxxrt/guarded.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/work.hh>
+#include <rtrs/pure/quota.hh>
+#include <rtrs/server/entry.h>
 #include <rtrs/server/refusals.hh>
 #include <rtrs/server/server.hh>
 #include <rtrs/wire/immediate.hh>
@@ -24,12 +26,40 @@ struct Settings {
 	u32 max_io_size() const { return chunk_size() - header_size; }
 };
 
+// The administrator's limits, which may change at any time: as they are now.
+class Limits {
+public:
+	explicit Limits(const rtrs_server_limits &live) : live_(live) {}
+
+	PathLimits paths() const
+	{
+		return {
+		    .paths = READ_ONCE(live_.max_paths),
+		    .paths_per_host = READ_ONCE(live_.max_paths_per_host),
+		    .connections = READ_ONCE(live_.max_connections),
+		    .connections_per_host = READ_ONCE(live_.max_connections_per_host),
+		};
+	}
+	SessionLimits sessions() const
+	{
+		return {
+		    .sessions = READ_ONCE(live_.max_sessions),
+		    .sessions_per_host = READ_ONCE(live_.max_sessions_per_host),
+		    .pinned_bytes = u64{READ_ONCE(live_.max_pinned_mb)} << 20,
+		};
+	}
+
+private:
+	const rtrs_server_limits &live_;
+};
+
 struct Module {
-	explicit Module(const Settings &s) : settings(s) {}
+	Module(const Settings &s, const rtrs_server_limits &l) : settings(s), limits(l) {}
 
 	void show_refusals(cxxrt::DebugText &text);
 
 	const Settings settings;
+	const Limits limits;
 	RefusalCounters refusals;
 	// Handshakes and tear-downs, which wait long: for I/O, the peer, and the user.
 	cxxrt::Workqueue control;

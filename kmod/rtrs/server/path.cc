@@ -22,7 +22,7 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
     : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
       connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
       fences_(fields.fences), epoch_(fields.epoch), serial_(serial), ends_(PathEnds::of(id)),
-      hca_port_(id.port_num), half_open_{},
+      hca_port_(id.port_num), admitted_{},
       setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
 									 nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe), handshake_timer_(this),
@@ -30,8 +30,8 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
 {
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
-	half_open_.peer = ends_.client;
-	half_open_.connections = connection_count_;
+	admitted_.peer = ends_.client;
+	admitted_.connections = connection_count_;
 	// All connections of a path are spread anew; see vector_for().
 	vector_base_ = static_cast<int>(
 	    __atomic_fetch_add(&next_vector, connection_count_, __ATOMIC_RELAXED) & 0xffff);
@@ -39,8 +39,7 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
 
 Path::~Path()
 {
-	// A path that did not get its resources is still in.
-	session_->server().admission().leave(half_open_);
+	session_->server().admission().leave(admitted_);
 }
 
 Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
@@ -51,7 +50,7 @@ Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
 		return err::enomem;
 	Ref<Path> path = Ref<Path>::adopt(object);
 	// Before anything is allocated for it.
-	TRY(session.server().admission().enter(path->half_open_));
+	TRY(session.server().admission().enter(path->admitted_));
 	TRY(path->allocate(id.device));
 	session.path_opened();
 	path->handshake_timer_.queue_after(module_->control, msecs_to_jiffies(kConnectTimeoutMs));
@@ -204,7 +203,7 @@ void Path::run_close()
 	session.settle();
 	info_.cancel_sync();
 	fence_.cancel_sync();
-	session.server().admission().leave(half_open_);
+	session.server().admission().handshake_over(admitted_);
 
 	heartbeat_.stop();
 	synchronize_rcu();

@@ -197,7 +197,7 @@ private:
 	State state_;
 	u8 progress_ = kOpen;
 	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
-	HalfOpen half_open_;   // under the admission's lock
+	Admitted admitted_;    // under the admission's lock
 	PathDevice device_;
 	PathRegions regions_;
 	DmaBuffer rkey_messages_; // RkeyResponse[slot], empty without always_invalidate

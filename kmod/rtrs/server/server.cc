@@ -24,15 +24,15 @@ Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
 {
 	SessionLoad load{};
 	load.bytes_per_session = u64{settings().chunk_size()} * settings().queue_depth();
+	load.memory = u64{totalram_pages()} << PAGE_SHIFT;
 	for (const Session &session : s.list) {
+		const bool same = same_host(session.founder(), founder);
 		load.sessions++;
-		if (!session.half_open)
-			continue;
-		load.half_open++;
-		if (same_host(session.founder(), founder))
-			load.half_open_of_peer++;
+		load.of_host += same;
+		load.half_open += session.half_open;
+		load.half_open_of_host += session.half_open && same;
 	}
-	return check_session_quota(load);
+	return refuse_over(check_session_quota(load, module_->limits.sessions()));
 }
 
 Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,

@@ -38,7 +38,8 @@ public:
 	// ---- sessions; the lock is inside Session's ----
 
 	// The session that the request names, made if it is the session's first (protocol A.8):
-	// ENXIO if it names none and is no first one, EBUSY over a quota, ENOMEM. May sleep.
+	// ENXIO if it names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. May
+	// sleep.
 	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
 						   const rdma_cm_id &id);
 	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has

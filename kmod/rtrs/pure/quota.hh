@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+// What clients may hold of a server (protocol G.2, G.3-9): decisions about one path or session
+// more.
+//
+// A connection request costs the server queue pairs, regions, and for a new session all of its
+// chunks, and comes from anybody who can reach the port. Two sets of limits: narrow ones, fixed,
+// for what has not finished its handshake and so has proved nothing; and the administrator's for
+// everything.
+#pragma once
+
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+// Fixed: of paths that are not CONNECTED yet, which the handshake timer bounds to 30 s.
+constexpr u32 kHalfOpenPaths = 256;
+constexpr u32 kHalfOpenPathsPerHost = 64;
+constexpr u32 kHalfOpenConnections = 16384;
+constexpr u32 kHalfOpenConnectionsPerHost = 4096;
+// And of sessions none of whose paths was CONNECTED yet. Each client host has few sessions, and a
+// refused one tries again.
+constexpr u32 kHalfOpenSessionsPerHost = 16;
+// However little memory there is, so many may be half-open.
+constexpr u32 kHalfOpenSessionsAlways = 2;
+
+// The administrator's limits; 0 is none.
+struct PathLimits {
+	u32 paths;
+	u32 paths_per_host;
+	u32 connections;
+	u32 connections_per_host;
+};
+
+struct SessionLimits {
+	u32 sessions;
+	u32 sessions_per_host;
+	u64 pinned_bytes; // by chunks; 0 is three quarters of the memory
+};
+
+enum class Quota : u8 {
+	Fits,
+	HalfOpen,
+	Paths,
+	PathsPerHost,
+	Connections,
+	ConnectionsPerHost,
+	Sessions,
+	SessionsPerHost,
+	PinnedMemory,
+};
+
+// For an administrator: the name of the module parameter to raise, where there is one.
+constexpr const char *to_text(Quota q)
+{
+	switch (q) {
+	case Quota::Fits:
+		return "none";
+	case Quota::HalfOpen:
+		return "unfinished handshakes";
+	case Quota::Paths:
+		return "max_paths";
+	case Quota::PathsPerHost:
+		return "max_paths_per_host";
+	case Quota::Connections:
+		return "max_connections";
+	case Quota::ConnectionsPerHost:
+		return "max_connections_per_host";
+	case Quota::Sessions:
+		return "max_sessions";
+	case Quota::SessionsPerHost:
+		return "max_sessions_per_host";
+	case Quota::PinnedMemory:
+		return "max_pinned_mb";
+	}
+	return "?";
+}
+
+// Paths and their announced connections, which are queue pairs.
+struct PathCount {
+	u32 paths = 0;
+	u32 connections = 0;
+
+	constexpr void add(u32 of_path)
+	{
+		paths++;
+		connections += of_path;
+	}
+	// Whether a path of so many connections fits below the limits; 0 is none.
+	constexpr bool has_path(u32 limit) const { return !limit || paths < limit; }
+	constexpr bool has_connections(u32 more, u32 limit) const
+	{
+		return !limit || (connections <= limit && more <= limit - connections);
+	}
+};
+
+// What is there; `half_open` is part of `all`.
+struct PathLoad {
+	PathCount all;
+	PathCount of_host;
+	PathCount half_open;
+	PathCount half_open_of_host;
+};
+
+// Whether a path of `connections` connections, half-open at first, may be made.
+constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const PathLimits &limits)
+{
+	if (!load.half_open.has_path(kHalfOpenPaths) ||
+	    !load.half_open_of_host.has_path(kHalfOpenPathsPerHost) ||
+	    !load.half_open.has_connections(connections, kHalfOpenConnections) ||
+	    !load.half_open_of_host.has_connections(connections, kHalfOpenConnectionsPerHost))
+		return Quota::HalfOpen;
+	if (!load.all.has_path(limits.paths))
+		return Quota::Paths;
+	if (!load.of_host.has_path(limits.paths_per_host))
+		return Quota::PathsPerHost;
+	if (!load.all.has_connections(connections, limits.connections))
+		return Quota::Connections;
+	if (!load.of_host.has_connections(connections, limits.connections_per_host))
+		return Quota::ConnectionsPerHost;
+	return Quota::Fits;
+}
+
+struct SessionLoad {
+	u32 sessions;
+	u32 of_host; // begun by the same host
+	u32 half_open;
+	u32 half_open_of_host;
+	u64 bytes_per_session; // the same for all
+	u64 memory;	       // of the machine
+};
+
+// Whether one more session may be made. Those that are half-open may pin a quarter of the memory.
+constexpr Quota check_session_quota(const SessionLoad &load, const SessionLimits &limits)
+{
+	if (load.half_open_of_host >= kHalfOpenSessionsPerHost)
+		return Quota::HalfOpen;
+	if (load.half_open >= kHalfOpenSessionsAlways &&
+	    (load.half_open + u64{1}) * load.bytes_per_session > load.memory / 4)
+		return Quota::HalfOpen;
+	if (limits.sessions && load.sessions >= limits.sessions)
+		return Quota::Sessions;
+	if (limits.sessions_per_host && load.of_host >= limits.sessions_per_host)
+		return Quota::SessionsPerHost;
+	const u64 pinned = limits.pinned_bytes ? limits.pinned_bytes : load.memory / 4 * 3;
+	if ((load.sessions + u64{1}) * load.bytes_per_session > pinned)
+		return Quota::PinnedMemory;
+	return Quota::Fits;
+}
+
+} // namespace rtrs

@@ -16,74 +16,95 @@
 using namespace cxxrt;
 
 namespace rtrs::client {
+namespace {
 
+constexpr u32 kFenceCheckMs = 1000;
+constexpr u32 kFenceRetryMs = 20;
+
+} // namespace
+
+// Every path that is there is asked, since some of them may be dead too, though nobody has noticed:
+// the first answer counts. The others come as well, later, and tell who can be asked anew.
 bool Session::fence(const Path &dead)
 {
 	if (!dead.fences())
 		return true;
 	LockGuard<Mutex> held(fence_lock_);
-	WRITE_ONCE(fence_done_, 0u);
-	for (;;) {
-		Error error = err::econnaborted;
-		const u32 carrier = send_fence(dead, error);
-		if (!carrier && !(error == err::eagain))
+	const u32 serial = dead.serial();
+	auto done = [this] {
+		return __atomic_load_n(&fence_wanted_, __ATOMIC_ACQUIRE) == 0;
+	};
+	__atomic_store_n(&fence_wanted_, serial, __ATOMIC_RELEASE);
+	while (!done()) {
+		const Carriers carriers = ask_carriers(dead);
+		if (carriers == Carriers::None && !done())
 			return false;
-		// Full: a send completes soon. Else the server answers, or the path that carries
-		// the fence is given up as well, by its heartbeat or here.
-		const unsigned long patience =
-		    carrier ? msecs_to_jiffies(kFenceTimeoutMs) : msecs_to_jiffies(20);
-		const Status s = fence_changed_.wait_for(patience, [&] {
-			return READ_ONCE(fence_done_) == dead.serial() ||
-			       (carrier && !carries(carrier));
-		});
-		if (READ_ONCE(fence_done_) == dead.serial())
-			return true;
-		if (carrier && !s.ok())
-			drop_carrier(carrier);
+		// Without anybody to wait for, room in a queue or the end of another fence will do.
+		(void)fence_changed_.wait_for(
+		    msecs_to_jiffies(carriers == Carriers::Asked ? kFenceCheckMs : kFenceRetryMs),
+		    [&] { return done() || (carriers == Carriers::Asked && !is_carried(serial)); });
 	}
+	return true;
 }
 
-// The serial of the path that carries the fence now; 0 if none does, with the reason.
-u32 Session::send_fence(const Path &dead, Error &error)
+// A path carries one fence at a time. One that does not answer in time is given up.
+Session::Carriers Session::ask_carriers(const Path &dead)
 {
+	Carriers carriers = Carriers::None;
 	const RcuReader reader;
 	for (Path &path : paths_) {
 		if (&path == &dead || !path.connected() || !path.fences())
 			continue;
-		const Status s = path.post_fence(dead.serial());
-		if (s.ok())
-			return path.serial();
-		error = s.error();
-		if (!(error == err::eagain))
-			path.fail(error, PathError::Post);
+		if (path.fence_overdue()) {
+			log_error(path.log_name(),
+				  "the server does not end a dead path within %u s",
+				  kFenceTimeoutMs / 1000);
+			path.fail(err::etimedout, PathError::Timeout);
+			continue;
+		}
+		if (!path.carried_fence()) {
+			const Status s = path.post_fence(dead.serial());
+			if (!s.ok() && !(s.error() == err::eagain)) {
+				path.fail(s.error(), PathError::Post);
+				continue;
+			}
+		}
+		if (path.carried_fence() == dead.serial())
+			carriers = Carriers::Asked;
+		else if (carriers == Carriers::None)
+			carriers = Carriers::Busy;
 	}
-	return 0;
+	return carriers;
 }
 
-bool Session::carries(u32 serial)
+bool Session::is_carried(u32 serial)
 {
 	const RcuReader reader;
 	for (Path &path : paths_)
-		if (path.connected() && path.serial() == serial)
+		if (path.connected() && path.carried_fence() == serial)
 			return true;
 	return false;
 }
 
-void Session::drop_carrier(u32 serial)
+void Path::on_fence_done(u32 serial)
 {
-	const RcuReader reader;
-	for (Path &path : paths_) {
-		if (!path.connected() || path.serial() != serial)
-			continue;
-		log_error(path.log_name(), "the server does not end a dead path within %u s",
-			  kFenceTimeoutMs / 1000);
-		path.fail(err::etimedout, PathError::Timeout);
-	}
+	u32 carried = serial;
+	__atomic_compare_exchange_n(&carried_fence_, &carried, 0u, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+	session_.on_fence_done(serial);
+}
+
+bool Path::fence_overdue() const
+{
+	return carried_fence() &&
+	       time_after(jiffies, READ_ONCE(fence_posted_) + msecs_to_jiffies(kFenceTimeoutMs));
 }
 
 void Session::on_fence_done(u32 serial)
 {
-	WRITE_ONCE(fence_done_, serial);
+	u32 wanted = serial;
+	__atomic_compare_exchange_n(&fence_wanted_, &wanted, 0u, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
 	fence_changed_.wake_all();
 }
 

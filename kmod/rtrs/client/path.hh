@@ -127,8 +127,13 @@ public:
 
 	// 0: accepted. EAGAIN, ENOMEM, EMSGSIZE, EINVAL: not. The path is connected.
 	Status submit(const rtrs_clt_request &request);
-	// Asks the server to end the path of this serial. EAGAIN, or what the device says.
+	// Asks the server to end the path of this serial; none is carried yet. EAGAIN, or what the
+	// device says. Serialised by the session's fence lock.
 	Status post_fence(u32 serial);
+	// The serial that the server was asked to end over this path and has not answered; 0: none.
+	u32 carried_fence() const { return __atomic_load_n(&carried_fence_, __ATOMIC_ACQUIRE); }
+	// It should have answered.
+	bool fence_overdue() const;
 	int poll(u32 queue);
 	u64 inflight() const { return stats_->inflight(); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
@@ -173,6 +178,7 @@ private:
 	int fail_over(Request &request);
 
 	// response.cc
+	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
@@ -250,6 +256,8 @@ private:
 	bool fences_ = false;
 	u32 serial_ = 0;
 	u32 instance_ = 0;
+	u32 carried_fence_ = 0;
+	unsigned long fence_posted_ = 0; // jiffies
 	bool posting_ = false;
 
 	CompletionEntry<Path, &Path::on_info_sent> info_sent_{this};

@@ -105,6 +105,7 @@ Status Path::agree_on_limits()
 	fences_ = reply.fences;
 	serial_ = reply.path_serial;
 	instance_ = reply.session_instance;
+	__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);
 	Result<const SessionLimits *> agreed = session_.agree(*this, reply, limits_);
 	if (!agreed.ok()) {
 		refused_ = true;

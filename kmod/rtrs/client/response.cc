@@ -39,7 +39,7 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 		on_response(con, m, key);
 		break;
 	case ClientImm::Kind::FenceDone:
-		session_.on_fence_done(m.serial);
+		on_fence_done(m.serial);
 		break;
 	}
 }

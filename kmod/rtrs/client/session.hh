@@ -123,10 +123,11 @@ private:
 	void retire(Path &path);
 
 	// fence.cc
-	u32 send_fence(const Path &dead, Error &error);
+	// Which paths could carry a fence: no one; such that have no room for it now; some have it.
+	enum class Carriers : u8 { None, Busy, Asked };
+	Carriers ask_carriers(const Path &dead);
+	bool is_carried(u32 serial);
 	bool server_lost_us(const Path &path);
-	bool carries(u32 serial);
-	void drop_carrier(u32 serial);
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
@@ -180,7 +181,7 @@ private:
 	// One fence at a time; taken before no other lock than RCU.
 	cxxrt::Mutex fence_lock_{cxxrt::lock_class<"rtrs_fence">()};
 	cxxrt::WaitQueue fence_changed_{cxxrt::lock_class<"rtrs_fence_changed">()};
-	u32 fence_done_ = 0; // serial of the path that the server fenced last
+	u32 fence_wanted_ = 0; // serial of the path to be fenced; 0 when the server has said so
 
 	Permits permits_;
 	cxxrt::PerCpu<LastPath> last_path_; // of round-robin

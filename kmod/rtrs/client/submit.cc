@@ -232,7 +232,13 @@ Status Path::post_fence(u32 serial)
 	fence.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
 	fence.wr.wr_cqe = service.send_cqe();
 	fence.wr.ex.imm_data = Immediate(ImmType::Fence, serial).to_network();
-	return service.post_send(&fence.wr, &fence.wr, {.work_requests = 1});
+	// Before the post, for the answer may come before it returns.
+	WRITE_ONCE(fence_posted_, jiffies);
+	__atomic_store_n(&carried_fence_, serial, __ATOMIC_RELEASE);
+	const Status s = service.post_send(&fence.wr, &fence.wr, {.work_requests = 1});
+	if (!s.ok())
+		__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);
+	return s;
 }
 
 int Path::poll(u32 queue)

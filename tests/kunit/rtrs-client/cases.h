@@ -18,6 +18,12 @@
 	CASE(request_ends_before_the_session_is_closed)  \
 	CASE(request_answers_race_with_the_end_of_the_path)
 
+#define FENCE_CASES(CASE)                                   \
+	CASE(fence_holds_requests_until_the_path_has_ended) \
+	CASE(fence_goes_over_every_path)                    \
+	CASE(fence_over_a_path_that_owes_an_answer)         \
+	CASE(fence_without_a_path_gives_requests_up)
+
 #define POLICY_CASES(CASE)                       \
 	CASE(policy_round_robin_takes_turns)     \
 	CASE(policy_min_inflight_takes_the_idle) \
@@ -38,6 +44,7 @@ extern "C" {
 #endif
 
 REQUEST_CASES(KUNIT_DECLARE_CASE)
+FENCE_CASES(KUNIT_DECLARE_CASE)
 POLICY_CASES(KUNIT_DECLARE_CASE)
 STATS_CASES(KUNIT_DECLARE_CASE)
 PERMITS_CASES(KUNIT_DECLARE_CASE)

@@ -115,11 +115,17 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 	if (!request.ok() || Fabric::now->refuse[id->path])
 		return Fabric::now->tell(id, RDMA_CM_EVENT_REJECTED);
 	id->cid = request.value().cid.value;
+	u32 &serial = Fabric::now->serial[id->path];
+	if (id->cid == 0)
+		serial += 1 + id->path * 100;
 	const ConnectReply reply = make_connect_reply({
 	    .queue_depth = {fake::kDepth},
 	    .max_io_size = {fake::kChunk - 4096},
 	    .max_header_size = {4096},
 	    .new_rkey = false,
+	    .fences = Fabric::now->fences,
+	    .path_serial = serial,
+	    .session_instance = 1,
 	});
 	return Fabric::now->tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
 }

@@ -65,12 +65,35 @@ void Fabric::settle()
 
 void Fabric::receive_request(Port &port, Immediate imm)
 {
-	const Result<ServerImm> r = layout().decode_at_server(imm, ConnectionId{port.id->cid});
+	const Result<ServerImm> r =
+	    layout().decode_at_server(imm, ConnectionId{port.id->cid}, fences);
+	if (r.ok() && r.value().kind == ServerImm::Kind::Fence)
+		receive_fence(port, r.value().serial);
 	if (!r.ok() || r.value().kind != ServerImm::Kind::Request)
 		return;
 	Arrived &a = arrived_[port.id->path][r.value().slot.value];
 	a.port = &port;
 	WRITE_ONCE(a.count, a.count + 1);
+}
+
+void Fabric::receive_fence(Port &port, u32 serial)
+{
+	const u32 path = port.id->path;
+	WRITE_ONCE(asked_[path], serial);
+	if (!silent[path])
+		send_to_client(port, Immediate(ImmType::FenceDone, serial).to_network());
+}
+
+bool Fabric::wait_asked(u32 path, u32 serial)
+{
+	return arrivals_changed_
+	    .wait_for(kunit_testing::kLong, [&] { return asked(path) == serial; })
+	    .ok();
+}
+
+bool Fabric::say_fenced(u32 path, u32 serial)
+{
+	return say(path, 0, Immediate(ImmType::FenceDone, serial).to_network());
 }
 
 bool Fabric::wait_arrival(u32 path, u32 slot, u32 count)

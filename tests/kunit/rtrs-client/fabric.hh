@@ -29,7 +29,7 @@ using cxxrt::usize;
 
 constexpr u32 kDepth = 16;
 constexpr u32 kChunk = 8192;
-constexpr u32 kPaths = 2; // to 10.0.0.1 and 10.0.0.2
+constexpr u32 kPaths = 3; // to 10.0.0.1 and so on
 
 struct Region : ib_mr {
 	bool open = false; // the server can reach the memory
@@ -92,7 +92,13 @@ public:
 
 	// How often a request for the slot has come by that path.
 	u32 arrivals(u32 path, u32 slot) const { return READ_ONCE(arrived_[path][slot].count); }
-	u32 arrivals(u32 slot) const { return arrivals(0, slot) + arrivals(1, slot); }
+	u32 arrivals(u32 slot) const
+	{
+		u32 sum = 0;
+		for (u32 path = 0; path < kPaths; path++)
+			sum += arrivals(path, slot);
+		return sum;
+	}
 	// Until a request for the slot has come by that path, `count` times since the beginning.
 	bool wait_arrival(u32 path, u32 slot, u32 count = 1);
 	// Answers on the connection that the last request came on. False: no such request, or the
@@ -107,6 +113,15 @@ public:
 	void settle();
 
 	bool refuse[kPaths] = {};
+	// Whether it offers fences to paths that connect; by which of them it answers none.
+	bool fences = false;
+	bool silent[kPaths] = {};
+	// The serial of the path's last attempt, and of the last fence that came over it.
+	u32 serial[kPaths] = {};
+	u32 asked(u32 path) const { return READ_ONCE(asked_[path]); }
+	bool wait_asked(u32 path, u32 serial);
+	// Over that path: the other one has been ended.
+	bool say_fenced(u32 path, u32 serial);
 	// Completions of LOCAL_INV wait for release_invalidations().
 	bool hold_invalidations = false;
 	void release_invalidations();
@@ -140,6 +155,7 @@ private:
 	void execute(Port &port, const ib_send_wr &wr);
 	void receive_info(Port &port);
 	void receive_request(Port &port, rtrs::Immediate imm);
+	void receive_fence(Port &port, u32 serial);
 	bool send_to_client(Port &port, u32 immediate);
 	void run_wire();
 	void run_cm();
@@ -151,6 +167,7 @@ private:
 	Region *regions_[128] = {};
 	u32 next_key_ = 1;
 	Arrived arrived_[kPaths][kDepth];
+	u32 asked_[kPaths] = {};
 	cxxrt::WaitQueue arrivals_changed_{cxxrt::lock_class<"kunit arrivals">()};
 	cxxrt::List<CmEvent, &CmEvent::node> events_;
 

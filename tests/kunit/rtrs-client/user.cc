@@ -60,12 +60,13 @@ void Client::link_event(void *priv, rtrs_clt_event event)
 	(event == RTRS_CLT_DISCONNECTED ? self->links_lost : self->links_back)++;
 }
 
-Result<Box<Client>> Client::create(u32 paths)
+Result<Box<Client>> Client::create(u32 paths, bool fences)
 {
 	Box<Client> c = TRY(make_box<Client>(GFP_KERNEL));
 	for (Box<Io> &io : c->ios_)
 		io = TRY(make_box<Io>(GFP_KERNEL));
 	c->fabric = TRY(Fabric::create());
+	c->fabric->fences = fences;
 	TRY(Status::from_code(rtrs_client_start()));
 	c->started_ = true;
 

@@ -34,7 +34,8 @@ struct Io {
 // Fabric, module and session of one case.
 class Client {
 public:
-	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1);
+	// With `fences` the server offers them.
+	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1, bool fences = false);
 	~Client();
 
 	Io &io(u32 slot) { return *ios_[slot]; }

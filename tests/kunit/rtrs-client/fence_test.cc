@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+// Requests of a dead path move only when the server has ended it (protocol J.1).
+#include "cases.h"
+#include "threads.hh"
+#include "user.hh"
+
+using namespace cxxrt;
+using namespace kunit_testing;
+using fake::Client;
+using fake::Io;
+using fake::kPaths;
+
+namespace {
+
+// Submits until a request has gone out by `path`; its slot, 0 if none did.
+u32 submit_by(Client &c, u32 path)
+{
+	for (u32 slot = c.first_slot(); slot < c.first_slot() + kPaths; slot++) {
+		c.io(slot).prepare(slot, false);
+		if (c.io(slot).submit(c.session))
+			return 0;
+		for (u32 p = 0; p < kPaths; p++)
+			if (c.fabric->arrivals(p, slot) && p != path)
+				c.fabric->answer(p, slot);
+		if (c.fabric->arrivals(path, slot))
+			return slot;
+		c.fabric->settle();
+	}
+	return 0;
+}
+
+} // namespace
+
+CASE(fence_holds_requests_until_the_path_has_ended)
+{
+	auto made = Client::create(2, true);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->silent[1] = true;
+	const u32 slot = submit_by(c, 0);
+	REQUIRE(slot);
+	const u32 dead = c.fabric->serial[0];
+	c.fabric->kill(0);
+	REQUIRE(c.fabric->wait_asked(1, dead));
+	// The end of something else is not the end of this path.
+	EXPECT(c.fabric->say_fenced(1, dead + 1));
+	c.fabric->settle();
+	EXPECT_EQ(c.fabric->arrivals(1, slot), 0);
+	EXPECT_EQ(c.io(slot).ends(), 0);
+	EXPECT(c.fabric->say_fenced(1, dead));
+	REQUIRE(c.fabric->wait_arrival(1, slot));
+	EXPECT(c.fabric->answer(1, slot));
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, 0);
+}
+
+// One of the paths that are left is dead too, and nobody has noticed: it holds nothing up.
+CASE(fence_goes_over_every_path)
+{
+	for (u32 deaf = 1; deaf < kPaths; deaf++) {
+		auto made = Client::create(kPaths, true);
+		REQUIRE(made.ok());
+		Client &c = **made;
+		c.fabric->silent[deaf] = true;
+		const u32 slot = submit_by(c, 0);
+		REQUIRE(slot);
+		const u64 begin = get_jiffies_64();
+		c.fabric->kill(0);
+		REQUIRE(c.fabric->wait_asked(deaf, c.fabric->serial[0]));
+		u32 by = 0;
+		for (u32 i = 0; i < 1000 && !by; i++) {
+			schedule_timeout_uninterruptible(1);
+			for (u32 p = 1; p < kPaths; p++)
+				if (c.fabric->arrivals(p, slot))
+					by = p;
+		}
+		REQUIRE(by);
+		EXPECT(get_jiffies_64() - begin < 10 * HZ);
+		EXPECT(c.fabric->answer(by, slot));
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).status, 0);
+	}
+}
+
+// A second path dies while one that is left owes the answer to the first fence: that one is asked
+// only when it has answered.
+CASE(fence_over_a_path_that_owes_an_answer)
+{
+	auto made = Client::create(kPaths, true);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->silent[2] = true;
+	const u32 first = submit_by(c, 0);
+	REQUIRE(first);
+	const u32 dead[] = {c.fabric->serial[0], c.fabric->serial[1]};
+	c.fabric->kill(0);
+	// By path 1, which answers.
+	REQUIRE(c.fabric->wait_asked(2, dead[0]));
+	u32 by = 0;
+	for (u32 i = 0; i < 1000 && !by; i++) {
+		schedule_timeout_uninterruptible(1);
+		by = c.fabric->arrivals(1, first) ? 1 : c.fabric->arrivals(2, first) ? 2 : 0;
+	}
+	REQUIRE(by);
+	if (by == 2)
+		EXPECT(c.fabric->answer(2, first));
+	const u32 second = by == 1 ? first : submit_by(c, 1);
+	REQUIRE(second);
+	c.fabric->kill(1);
+	c.fabric->settle();
+	EXPECT_EQ(c.fabric->asked(2), dead[0]);
+	EXPECT_EQ(c.fabric->arrivals(2, second) - (by == 2 && second == first), 0);
+	EXPECT(c.fabric->say_fenced(2, dead[0]));
+	REQUIRE(c.fabric->wait_asked(2, dead[1]));
+	EXPECT(c.fabric->say_fenced(2, dead[1]));
+	REQUIRE(c.fabric->wait_arrival(2, second));
+	EXPECT(c.fabric->answer(2, second));
+	REQUIRE(c.io(second).wait().ok());
+	EXPECT_EQ(c.io(second).status, 0);
+}
+
+CASE(fence_without_a_path_gives_requests_up)
+{
+	auto made = Client::create(2, true);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->silent[1] = true;
+	const u32 slot = submit_by(c, 0);
+	REQUIRE(slot);
+	c.fabric->kill(0);
+	REQUIRE(c.fabric->wait_asked(1, c.fabric->serial[0]));
+	c.fabric->kill(1);
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, -ECONNABORTED);
+	EXPECT_EQ(c.fabric->arrivals(1, slot), 0);
+}

@@ -67,6 +67,11 @@ struct rtrs_clt_params {
 	 * rtrs_clt_close() is called: the end of the session itself is no event.
 	 */
 	void (*link_event)(void *priv, enum rtrs_clt_event event);
+	/*
+	 * Whether the session is still wanted; asked when rtrs_clt_abandon_all() can find it. May
+	 * be null. Process context.
+	 */
+	bool (*wanted)(void *priv);
 };
 
 /*
@@ -91,6 +96,13 @@ int rtrs_clt_open(const struct rtrs_clt_params *params, struct rtrs_clt **sessio
  * must have been put, or be put by the done() calls. Sleeps.
  */
 void rtrs_clt_close(struct rtrs_clt *session);
+/*
+ * For a user that is about to go: ends all paths of all sessions for good, without events, and
+ * without waiting. Their requests end with -ECONNABORTED, and so does an rtrs_clt_open() that is
+ * under way, or soon will be, if wanted() says no from before this call on. Every open session
+ * still has to be closed. Sleeps.
+ */
+void rtrs_clt_abandon_all(void);
 void rtrs_clt_query(struct rtrs_clt *session, struct rtrs_clt_attrs *attrs);
 
 /* A slot for a message without a block request. `wait` sleeps, killable: -EINTR; else -EBUSY. */

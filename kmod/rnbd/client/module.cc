@@ -36,6 +36,8 @@ Status Module::start()
 Module::~Module()
 {
 	WRITE_ONCE(stopping_, true);
+	// A map that waits for a silent server would be waited for below.
+	rtrs_clt_abandon_all();
 	// No new session or device.
 	control_.stop_commands();
 	// All devices at once; the last of each session closes it. No request can be in flight,

@@ -69,6 +69,7 @@ Status Session::connect(const Destination &destination)
 	p.nr_poll_queues = poll_queues_;
 	p.priv = this;
 	p.link_event = on_link_event;
+	p.wanted = is_wanted;
 	rtrs_clt *transport = nullptr;
 	TRY(Status::from_code(rtrs_clt_open(&p, &transport)));
 	transport_ = transport;
@@ -209,6 +210,11 @@ void Session::sent(Message &message)
 }
 
 // ---- the link ----
+
+bool Session::is_wanted(void *priv)
+{
+	return !static_cast<Session *>(priv)->module_.stopping();
+}
 
 void Session::on_link_event(void *priv, rtrs_clt_event event)
 {

@@ -105,6 +105,7 @@ public:
 
 private:
 	static void on_link_event(void *priv, rtrs_clt_event event);
+	static bool is_wanted(void *priv);
 	Status connect(const Destination &destination);
 	Status take_permit(u32 &slot);
 	Status introduce();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The client part of rtrs/rtrs.h over the classes.
+#include <rtrs/client/module.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/rtrs.h>
 
@@ -24,6 +25,14 @@ int rtrs_clt_open(const rtrs_clt_params *params, rtrs_clt **handle)
 void rtrs_clt_close(rtrs_clt *handle)
 {
 	Session::close(&session_of(handle));
+}
+
+void rtrs_clt_abandon_all()
+{
+	rtrs::client::module_->sessions.with([](auto &sessions) {
+		for (Session &session : sessions)
+			session.abandon();
+	});
 }
 
 void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)

@@ -20,6 +20,7 @@ module_init(rtrs_client_init);
 module_exit(rtrs_client_exit);
 
 EXPORT_SYMBOL_GPL(rtrs_clt_open);
+EXPORT_SYMBOL_GPL(rtrs_clt_abandon_all);
 EXPORT_SYMBOL_GPL(rtrs_clt_close);
 EXPORT_SYMBOL_GPL(rtrs_clt_query);
 EXPORT_SYMBOL_GPL(rtrs_clt_get_permit);

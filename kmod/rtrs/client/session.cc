@@ -79,6 +79,9 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::eexist;
 
 	Session *s = session.release();
+	// Who abandons all sessions either finds this one, or has changed his mind before.
+	if (params.wanted && !params.wanted(params.priv))
+		s->abandon();
 	Status status = s->bring_up(params);
 	if (status.ok())
 		status = s->enable_events(handle);
@@ -107,7 +110,7 @@ Status Session::bring_up(const rtrs_clt_params &params)
 Status Session::enable_events(rtrs_clt **handle)
 {
 	LockGuard<Mutex> held(links_lock_);
-	if (!paths_up_)
+	if (!paths_up_ || closing())
 		return err::econnaborted;
 	*handle = reinterpret_cast<rtrs_clt *>(this);
 	events_enabled_ = true;
@@ -122,21 +125,25 @@ void Session::close(Session *session)
 	delete session;
 }
 
-// The order: no more events; no more operations; paths ended, and with them the requests; files;
-// permits, which the ends of requests gave back.
-void Session::shut_down()
+// Closing first: who enables the events later sees it.
+void Session::abandon()
 {
+	operations_.with([](Operations &o) { o.closing = true; });
 	{
 		LockGuard<Mutex> held(links_lock_);
 		events_enabled_ = false;
 	}
-	operations_.with([](Operations &o) { o.closing = true; });
-	{
-		// So that operations which wait for a path end soon.
-		LockGuard<Mutex> held(paths_lock_);
-		for (Path &path : paths_)
-			path.request_end();
-	}
+	// So that operations which wait for a path end soon.
+	LockGuard<Mutex> held(paths_lock_);
+	for (Path &path : paths_)
+		path.request_end();
+}
+
+// The order: no more events; no more operations; paths ended, and with them the requests; files;
+// permits, which the ends of requests gave back.
+void Session::shut_down()
+{
+	abandon();
 	operations_done_.wait(
 	    [this] { return operations_.with([](Operations &o) { return o.running == 0; }); });
 	// No lock: nobody else changes the list any more.

@@ -31,6 +31,9 @@ public:
 	// Ends requests, paths and the session itself. Sleeps.
 	static void close(Session *session);
 
+	// No more events and no new paths; all paths end. Does not wait for that. May sleep.
+	void abandon();
+
 	Session(const SessionName &name, const rtrs_clt_params &params);
 	~Session();
 

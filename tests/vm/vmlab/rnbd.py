@@ -140,6 +140,13 @@ def sessions(machine: Machine, side: str) -> list[str]:
     return [name for name in out if name != "ctl"]
 
 
+def timed(machine: Machine, script: str, limit: float = 60) -> float:
+    """Seconds that a script takes inside the machine, the way into it not counted."""
+    stamp = "cut -d' ' -f1 /proc/uptime"
+    words = machine.run(f"{stamp}\n{script}\n{stamp}", limit).split()
+    return float(words[-1]) - float(words[0])
+
+
 def wait_until(machine: Machine, condition: str, limit: float, what: str) -> float:
     """Seconds until a shell condition holds inside the machine."""
     script = f"n=0\nwhile ! {{ {condition}; }}; do sleep 0.2; done\ncut -d' ' -f1 /proc/uptime"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The server takes seconds to open a device: heartbeats and I/O of other devices in the same session do not wait."""
+
+from vmlab import rnbd
+from vmlab.lab import Lab
+from vmlab.multipath import SESSION, folder
+
+OURS = ("client", "server")
+READ = 2.0  # seconds that a read of this disk takes
+
+
+def run(lab: Lab) -> None:
+    fast = rnbd.null_disk(lab.server)
+    # Who reads its partition table holds the lock that an open takes.
+    slow = rnbd.null_disk(lab.server, "nullb8", irqmode=2, completion_nsec=int(READ * 1e9))
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, fast)
+    # Silence of 2 s would end the path.
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "500")
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_missed_max", "4")
+    table = lab.server.spawn(f"for i in 1 2 3; do blockdev --rereadpt {slow}; done", 120)
+    lab.server.run("sleep 0.5")
+    opening = lab.client.spawn(f"echo '{rnbd.map_text(lab, slow)}' >{rnbd.CTL}/map_device", 120)
+    reads = 0
+    while opening.running and table.running:
+        seconds = rnbd.timed(lab.client, f"dd if=/dev/{name} of=/dev/null bs=4k count=8 iflag=direct 2>/dev/null")
+        rnbd.check(seconds < READ / 2, f"reads of another disk took {seconds} s during a slow open")
+        reads += opening.running
+    rnbd.check(reads > 3, f"the open was not slow: {reads} reads")
+    rnbd.check(lab.client.wait(opening).ok, "the slow device was not mapped")
+    lab.server.wait(table)
+    rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/stats/reconnects'").split(), ["0", "0"], "reconnects")
+    rnbd.unmap(lab, rnbd.mapped_name(lab, slow))
+    rnbd.unmap(lab, name)

@@ -9,7 +9,7 @@ import time
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
+from vmlab.multipath import SESSION, at_client, at_server, back, carries, end_load, folder, verified_load
 
 SLOW = True
 OURS = ("client", "server")
@@ -41,21 +41,6 @@ def run(lab: Lab, invalidate: str) -> None:
     counts = [rnbd.read(lab.client, f"'{folder(lab, nic)}/stats/rdma'").split() for nic in (0, 1)]
     rnbd.check(all(words[4] == "0" for words in counts), f"in flight at the end: {counts}")
     rnbd.unmap(lab, name)
-
-
-def back(lab: Lab, nic: int) -> None:
-    rnbd.write(lab.client, f"{folder(lab, nic)}/reconnect", "1", 120)
-
-
-def at_client(lab: Lab, nic: int) -> None:
-    rnbd.write(lab.client, f"{folder(lab, nic)}/disconnect", "1", 120)
-    back(lab, nic)
-
-
-def at_server(lab: Lab, nic: int) -> None:
-    rnbd.write(lab.server, f"{folder(lab, nic)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
-    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 30, "the loss shows")
-    back(lab, nic)
 
 
 def by_cable(lab: Lab, nic: int) -> None:

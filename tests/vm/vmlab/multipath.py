@@ -37,3 +37,20 @@ def carries(lab: Lab, nic: int, what: str) -> None:
     before = requests(lab, nic)
     rnbd.wait_until(lab.client, f"set -- $(cat {folder(lab, nic)}/stats/rdma); [ $(($1 + $3)) -gt {before + 20} ]", 60,
                     f"path {nic} {what}")
+
+
+# --- ways to end a path, and to have it back
+
+def back(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.client, f"{folder(lab, nic)}/reconnect", "1", 120)
+
+
+def at_client(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.client, f"{folder(lab, nic)}/disconnect", "1", 120)
+    back(lab, nic)
+
+
+def at_server(lab: Lab, nic: int) -> None:
+    rnbd.write(lab.server, f"{folder(lab, nic)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
+    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 30, "the loss shows")
+    back(lab, nic)

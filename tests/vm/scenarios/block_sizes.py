@@ -75,7 +75,8 @@ def limits(lab: Lab, machine_disk: str, name: str) -> None:
     script = "cat " + " ".join(f"/sys/block/{{0}}/{entry}" for entry in LIMITS)
     theirs = lab.server.run(script.format(machine_disk)).splitlines()
     ours = lab.client.run(script.format(name)).splitlines()
-    rnbd.equal(dict(zip(LIMITS, ours, strict=True)), dict(zip(LIMITS, theirs, strict=True)), f"limits of {machine_disk}")
+    rnbd.equal(dict(zip(LIMITS, ours, strict=True)), dict(zip(LIMITS, theirs, strict=True)),
+               f"limits of {machine_disk}")
 
 
 def read_only(lab: Lab) -> None:
@@ -84,7 +85,8 @@ def read_only(lab: Lab) -> None:
                    "2>/dev/null\nmodprobe loop\nlosetup -r -b 4096 /dev/loop6 /run/file")
     for mode in ("rw", "migration"):
         text = rnbd.map_text(lab, "/dev/loop6", access_mode=mode)
-        rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text), "EACCES", f"{mode} of a read-only disk")
+        got = rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text)
+        rnbd.equal(got, "EACCES", f"{mode} of a read-only disk")
     name = rnbd.map_device(lab, "/dev/loop6", access_mode="ro")
     limits(lab, "loop6", name)
     lab.client.run(f"dd if=/dev/{name} bs=4k count=8 iflag=direct 2>/dev/null | cmp -n 32768 - /usr/bin/env\n"

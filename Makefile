@@ -21,7 +21,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
-.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb
+.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
 
 modules: mirror
 	+$(kbuild) modules
@@ -103,6 +103,9 @@ install-rnbdadm: rnbdadm-texts
 deb:
 	packaging/deb
 
+packages:
+	tests/packages/run
+
 test:
 	+tests/all
 
@@ -122,7 +125,8 @@ help:
 #? make rnbdadm      build the administration tool, build/rnbdadm/rnbdadm
 #? make rnbdadm-test its tests, and those of the texts and units that come with it
 #? make install-rnbdadm  install it with manual pages, completions, units and udev rules
-#? make deb          Debian packages, into build/deb: rnbdadm, rnbd-dkms
+#? make deb         Debian packages, into build/deb: rnbdadm, its debug symbols, rnbd-dkms
+#? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
 #? make vm-uml-full all of them there; so does vm-debug-full, in hours

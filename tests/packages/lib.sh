@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Sourced by run, inside its mount namespace: the root that packages are installed in, and the counting of tests.
+passed=0 failed=0
+work=$(mktemp -d)
+root=$work/root
+
+# An overlay over the machine's own root; all that is written lies in memory and ends with the namespace.
+make_root()
+{
+	if ! { mount -t tmpfs packages "$work" && mkdir "$work/new" "$work/work" "$root" &&
+		mount -t overlay packages -o "lowerdir=/,upperdir=$work/new,workdir=$work/work" "$root"; }; then
+		echo "packages: this machine allows no overlay of its root" >&2
+		return 1
+	fi
+	mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs run "$root/run" &&
+		mount -t tmpfs tmp "$root/tmp" || return 1
+	# No service of this machine is started or stopped.
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod 755 "$root/usr/sbin/policy-rc.d"
+}
+
+inside()
+{
+	env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root DEBIAN_FRONTEND=noninteractive \
+		chroot "$root" "$@"
+}
+
+try()
+{
+	local what=$1 begin=$SECONDS
+	shift
+	if "$@" >"$work/log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok   $what ($((SECONDS - begin)) s)"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $what"
+		tail -n 60 "$work/log" | sed 's/^/     /'
+	fi
+}
+
+# Every name that is not on the machine below. Logs, caches, the state of dpkg itself, what depmod makes, and the
+# key that DKMS makes for the machine may be there.
+inventory()
+{
+	local name
+	local others='var/log/|var/cache/|var/lib/dpkg/|var/lib/dkms/mok\.|usr/lib/modules/[^/]*/modules\.|debs'
+	(cd "$work/new" && find . -mindepth 1 -print) | sort | grep -Ev "^\./($others)" |
+		while read -r name; do
+			# A folder of both was only opened; what was moved away and back is the same.
+			[ ! -d "/$name" ] || [ ! -d "$work/new/$name" ] || continue
+			[ ! -L "/$name" ] || [ "$(readlink "/$name")" != "$(readlink "$work/new/$name")" ] || continue
+			echo "$name"
+		done
+}

@@ -69,8 +69,7 @@ TEST(PathQuota, IsReachedWhenALimitFallsBelowWhatIsThere)
 {
 	const PathLimits limits{
 	    .paths = 0, .paths_per_host = 0, .connections = 10, .connections_per_host = 0};
-	EXPECT_EQ(check_path_quota(finished(9, 0xfffffff0), 0xffffffff, limits),
-		  Quota::Connections);
+	EXPECT_EQ(check_path_quota(finished(9, 0xfffffff0), 1, limits), Quota::Connections);
 }
 
 TEST(PathQuota, BoundsHandshakesWhateverTheAdministratorAllows)

@@ -14,7 +14,7 @@ def run(lab: Lab) -> None:
     rnbd.load_server(lab, always_invalidate="N")
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk, nics=(0, 1))
-    rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
+    rnbd.write(lab.client, f"{SESSION}/mpath_policy", "round-robin")
     load = verified_load(lab, name)
     for end in (at_client, at_server):
         for nic in (0, 1):

@@ -168,6 +168,17 @@ TEST(ConnectReply, TakesFencesUpWithASerial)
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_reply(other.value())), kReply);
+	// 0 would be a fence that is over before it began, and what exceeds 28 bits fits no
+	// immediate.
+	for (const char *bad : {"00000000", "00000010", "FFFFFFFF"})
+		EXPECT_EQ(
+		    parse_connect_reply(view(with(kReply, {{20, "01000000"}, {24, bad}}))).error(),
+		    err::einval)
+		    << bad;
+	Result<ConnectReplyFields> last =
+	    parse_connect_reply(view(with(kReply, {{20, "01000000"}, {24, "FFFFFF0F"}})));
+	ASSERT_TRUE(last.ok());
+	EXPECT_EQ(last->path_serial, 0x0fffffffu);
 }
 
 TEST(ConnectReply, ReadsEveryField)

@@ -177,7 +177,8 @@ inline Status check_connect_reply(ByteView data)
 }
 
 // Client side, cid 0: also the geometry of the session. ECONNRESET as check_connect_reply, EINVAL
-// for a geometry that no immediate can address or no I/O fits into (protocol G.3-22).
+// for a geometry that no immediate can address or no I/O fits into (protocol G.3-22), and for a
+// serial that no fence can name (protocol J.1).
 inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 {
 	if (Status s = check_connect_reply(data); !s.ok())
@@ -195,13 +196,17 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	QueueDepth depth{m.queue_depth.get()};
 	if (Result<ImmLayout> layout = ImmLayout::create(depth, ByteCount{chunk}); !layout.ok())
 		return layout.error();
+	const bool fences = (m.features.get() & ConnectReply::kFences) != 0;
+	const u32 serial = m.path_serial.get();
+	if (fences && (serial == 0 || serial >> kImmPayloadBits))
+		return err::einval;
 	return ConnectReplyFields{
 	    .queue_depth = depth,
 	    .max_io_size = {io},
 	    .max_header_size = {header},
 	    .new_rkey = (m.flags.get() & ConnectReply::kNewRkey) != 0,
-	    .fences = (m.features.get() & ConnectReply::kFences) != 0,
-	    .path_serial = m.path_serial.get(),
+	    .fences = fences,
+	    .path_serial = serial,
 	    .session_instance = m.session_instance.get(),
 	};
 }

@@ -98,9 +98,9 @@ int rtrs_clt_open(const struct rtrs_clt_params *params, struct rtrs_clt **sessio
 void rtrs_clt_close(struct rtrs_clt *session);
 /*
  * For a user that is about to go: ends all paths of all sessions for good, without events, and
- * without waiting. Their requests end with -ECONNABORTED, and so does an rtrs_clt_open() that is
- * under way, or soon will be, if wanted() says no from before this call on. Every open session
- * still has to be closed. Sleeps.
+ * without waiting. Their requests end with -ECONNABORTED. An rtrs_clt_open() that is under way,
+ * or begins later, fails, if wanted() says no from before this call on. Every open session still
+ * has to be closed. Sleeps.
  */
 void rtrs_clt_abandon_all(void);
 void rtrs_clt_query(struct rtrs_clt *session, struct rtrs_clt_attrs *attrs);

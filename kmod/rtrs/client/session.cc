@@ -139,7 +139,7 @@ void Session::abandon()
 		path.request_end();
 }
 
-// The order: no more events; no more operations; paths ended, and with them the requests; files;
+// The order: no more operations; no more events; paths ended, and with them the requests; files;
 // permits, which the ends of requests gave back.
 void Session::shut_down()
 {

@@ -181,7 +181,7 @@ private:
 	bool events_enabled_ = false;
 	u32 epoch_ = 1; // written under links_lock_
 
-	// One fence at a time; taken before no other lock than RCU.
+	// One fence at a time. Of the locks within it, Documentation/locking.md has the list.
 	cxxrt::Mutex fence_lock_{cxxrt::lock_class<"rtrs_fence">()};
 	cxxrt::WaitQueue fence_changed_{cxxrt::lock_class<"rtrs_fence_changed">()};
 	u32 fence_wanted_ = 0; // serial of the path to be fenced; 0 when the server has said so

@@ -114,6 +114,13 @@ std::vector<Lie> handshake_lies()
 				  b = 0xff;
 		  }),
 	    reply("flags-unknown", "ok", [](auto &r) { r.flags = 0xfffffffd; }),
+	    reply("fences-unknown", "ok", [](auto &r) { r.features = 0xfffffffe; }),
+	    reply("serial-0", kInvalid, [](auto &r) { r.features = 1; }),
+	    reply("serial-29-bits", kInvalid,
+		  [](auto &r) {
+			  r.features = 1;
+			  r.path_serial = 1u << 28;
+		  }),
 	    // Only cid 0 decides.
 	    reply(
 		"geometry-con-1", "ok",

@@ -78,6 +78,14 @@ void Path::complain(const std::string &text) const
 	std::fflush(stdout);
 }
 
+void Path::complain_of_request(const std::string &text) const
+{
+	if (answered_early_)
+		remark(text);
+	else
+		complain(text);
+}
+
 void Path::remark(const std::string &text) const
 {
 	std::printf("# %s: %s\n", lie_.name.c_str(), text.c_str());
@@ -244,7 +252,7 @@ void Path::on_request(uint16_t cid, ServerImm imm)
 			     io_header_copy_size(imm.offset, {static_cast<u32>(chunk.size())})},
 			    imm.offset);
 	if (!v.accepted()) {
-		complain("a malformed request came: " + std::to_string(v.error.code()));
+		complain_of_request("a malformed request came: " + std::to_string(v.error.code()));
 		return;
 	}
 	Request request{cid, imm.slot, v.header, Kind::Other};
@@ -282,7 +290,7 @@ Kind Path::serve(const Request &request, Response &response)
 	response.set(0, false);
 	auto type = rnbd::parse_message_type(message);
 	if (!type.ok()) {
-		complain("an unknown message came");
+		complain_of_request("an unknown message came");
 		response.set(kIoError, false);
 		return Kind::Other;
 	}
@@ -290,19 +298,19 @@ Kind Path::serve(const Request &request, Response &response)
 	case rnbd::MessageType::SessionInfo: {
 		auto version = rnbd::parse_session_info(message, transfer);
 		if (!version.ok())
-			complain("SESS_INFO is malformed");
+			complain_of_request("SESS_INFO is malformed");
 		response.data = bytes_of(rnbd::make_session_info_response(version.take()));
 		return Kind::SessionInfo;
 	}
 	case rnbd::MessageType::Open:
 		if (!rnbd::parse_open(message, transfer).ok())
-			complain("OPEN is malformed");
+			complain_of_request("OPEN is malformed");
 		opens_++;
 		response.data = bytes_of(describe_disk());
 		return Kind::Open;
 	case rnbd::MessageType::Close:
 		if (!rnbd::parse_close(message, transfer).ok())
-			complain("CLOSE is malformed");
+			complain_of_request("CLOSE is malformed");
 		closes_++;
 		return Kind::Close;
 	default:
@@ -314,7 +322,7 @@ Kind Path::serve_io(const Request &request, ByteView message, Response &response
 {
 	auto io = rnbd::parse_io(message, rnbd::kProtocolMajor);
 	if (!io.ok()) {
-		complain("IO is malformed");
+		complain_of_request("IO is malformed");
 		response.set(kIoError, false);
 		return Kind::Other;
 	}
@@ -323,7 +331,7 @@ Kind Path::serve_io(const Request &request, ByteView message, Response &response
 	const auto op = static_cast<rnbd::Operation>(io->rw & rnbd::kOperationMask);
 	const bool moves = rnbd::carries_data(op);
 	if (moves && io->size != request.header.transfer_size().value) {
-		complain("the size of an I/O and its data differ");
+		complain_of_request("the size of an I/O and its data differ");
 		response.set(kIoError, false);
 		return Kind::Other;
 	}

@@ -45,9 +45,15 @@ public:
 	void later(milliseconds pause, std::function<void()> what);
 	// The client did what it must not do: said on standard output, and the program fails.
 	void complain(const std::string &text) const;
+	// Answers are on their way for requests that have not come yet: the client may have put the
+	// next one into the chunk when they do, and no request tells anything about the client any
+	// more.
+	void answered_early() { answered_early_ = true; }
 	void remark(const std::string &text) const;
 
 private:
+	// Of what lies in a chunk.
+	void complain_of_request(const std::string &text) const;
 	void on_receive(uint16_t cid, const ibv_wc &wc);
 	void on_info_request(size_t size);
 	void on_request(uint16_t cid, rtrs::ServerImm imm);
@@ -69,6 +75,7 @@ private:
 	bool named_ = false;
 	unsigned opens_ = 0;
 	unsigned closes_ = 0;
+	bool answered_early_ = false;
 };
 
 // Whether any path complained.

@@ -2,6 +2,8 @@
 # The entry points; `make help` lists them. The modules are built by the kernel's own Kbuild, from the
 # file Kbuild on, in a folder of symbolic links per kernel: several kernels never mix their objects.
 
+include packaging/version.mk
+
 headers := $(shell ls -d /usr/src/linux-headers-*-amd64 2>/dev/null | sort -rV | head -n 1)
 # The kernel to build for: the running one, else the newest headers that are installed.
 KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/modules/$(shell uname -r)/build)
@@ -15,7 +17,7 @@ MODULE_TREES := $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
 # Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
 no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
 btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
-kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' $(btf)
+kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' RNBD_VERSION='$(VERSION)' $(btf)
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 

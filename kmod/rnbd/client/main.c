@@ -30,3 +30,4 @@ module_exit(rnbd_client_exit);
 
 MODULE_DESCRIPTION("RNBD client: remote block devices over RTRS");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_VERSION);

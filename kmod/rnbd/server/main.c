@@ -83,3 +83,4 @@ module_exit(rnbd_server_exit);
 
 MODULE_DESCRIPTION("RNBD server: block devices for clients over RTRS");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_VERSION);

@@ -30,3 +30,4 @@ EXPORT_SYMBOL_GPL(rtrs_clt_poll);
 
 MODULE_DESCRIPTION("RTRS: client side of the RDMA transport");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_VERSION);

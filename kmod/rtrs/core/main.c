@@ -25,3 +25,4 @@ EXPORT_SYMBOL_GPL(rtrs_connection_destroy_queues);
 
 MODULE_DESCRIPTION("RTRS: parts that client and server share");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_VERSION);

@@ -78,3 +78,4 @@ EXPORT_SYMBOL_GPL(rtrs_srv_max_io_size);
 
 MODULE_DESCRIPTION("RTRS server: RDMA transport that writes into memory reserved for each client");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_VERSION);

@@ -6,8 +6,9 @@ ATTACKS="name name" runs only these.
 
 import os
 
-from vmlab import fio, make, rnbd, stain
+from vmlab import make, rnbd, stain
 from vmlab.lab import Lab
+from vmlab.multipath import end_load, gentle_load
 
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 
@@ -19,8 +20,7 @@ def run(lab: Lab, invalidate: str) -> None:
     rnbd.load_client(lab)
     lab.client.run("modprobe -a ib_uverbs rdma_ucm")
     name = rnbd.map_device(lab, disk, access_mode="migration")
-    once = fio.verify_command(f"/dev/{name}", "4k", 4, "256k")
-    honest = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", 900)
+    honest = gentle_load(lab, name, 900)
 
     stain.fill(lab.server)
     # /etc, which names the providers of libibverbs, is not the host's.
@@ -29,10 +29,7 @@ def run(lab: Lab, invalidate: str) -> None:
     failed = [line for line in result.out.splitlines() if line.startswith("not ok")]
     rnbd.check(result.ok, "attacks that worked:\n" + "\n".join(failed[:20] or [result.out[-2000:]]))
 
-    rnbd.check(honest.running, "the honest client's I/O ended during the attacks")
-    lab.client.run("touch /tmp/stop")
-    ended = lab.client.wait(honest)
-    rnbd.check(ended.ok, f"the honest client saw errors:\n{ended.out[-1000:]}")
+    end_load(lab, honest)
     rnbd.unmap(lab, name)
     rnbd.unload_client(lab)
     # Nothing of the hostile sessions may hold the server.

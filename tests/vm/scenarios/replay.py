@@ -6,6 +6,7 @@ import random
 
 from vmlab import fio, make, rnbd, stain
 from vmlab.lab import Lab
+from vmlab.multipath import end_load, gentle_load
 
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 OURS = ("server",)
@@ -24,9 +25,7 @@ def run(lab: Lab, invalidate: str) -> None:
     rnbd.load_client(lab)
     lab.client.run("modprobe -a ib_uverbs rdma_ucm")
     name = rnbd.map_device(lab, honest_disk)
-    # Slow enough to leave most of an emulated CPU to the fuzzer.
-    once = fio.verify_command(f"/dev/{name}", "4k", 4, "256k", rate_iops=40)
-    honest = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", seconds + 300)
+    honest = gentle_load(lab, name, seconds + 300)
 
     stain.fill(lab.server)
     # /etc, which names the providers of libibverbs, is not the host's.
@@ -35,10 +34,7 @@ def run(lab: Lab, invalidate: str) -> None:
     print(f"     seed {seed}: {(result.out.strip().splitlines() or ['no output'])[-1]}", flush=True)
     rnbd.check(result.ok, f"seed {seed}: the fuzzer failed:\n{result.out[-1500:]}")
 
-    rnbd.check(honest.running, f"seed {seed}: the honest client's I/O ended meanwhile")
-    lab.client.run("touch /tmp/stop")
-    ended = lab.client.wait(honest)
-    rnbd.check(ended.ok, f"seed {seed}: the honest client saw errors:\n{ended.out[-1000:]}")
+    end_load(lab, honest)
     rnbd.unmap(lab, name)
     # A session that begins now works as well.
     name = rnbd.map_device(lab, honest_disk)

@@ -20,9 +20,16 @@ def requests(lab: Lab, nic: int) -> int:
     return int(words[0]) + int(words[2])
 
 
-def verified_load(lab: Lab, name: str) -> Job:
-    once = fio.verify_command(f"/dev/{name}", "4k", 8, "1m")
-    return lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", 600)
+def verified_load(lab: Lab, name: str, limit: float = 600, depth: int = 8, size: str = "1m",
+                  **options: object) -> Job:
+    """I/O that is verified round by round; its end is end_load()."""
+    once = fio.verify_command(f"/dev/{name}", "4k", depth, size, **options)
+    return lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", limit)
+
+
+def gentle_load(lab: Lab, name: str, limit: float) -> Job:
+    """The same, slow enough to leave most of an emulated CPU to others."""
+    return verified_load(lab, name, limit, 4, "256k", rate_iops=40)
 
 
 def end_load(lab: Lab, load: Job) -> None:

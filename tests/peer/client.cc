@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include <rnbd/wire/messages.hh>
 #include <rtrs/wire/info.hh>
@@ -170,13 +171,15 @@ Answer Client::wait_answer(uint32_t slot, milliseconds timeout)
 		auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
 		if (left.count() <= 0)
 			return {.kind = Answer::Kind::Silence};
+		bool idle = true;
 		for (uint16_t cid = 0; cid < connection_count_; cid++) {
-			auto wc = con(cid).wait_recv(milliseconds(1));
+			auto wc = con(cid).poll_recv();
 			if (!wc) {
-				if (con(cid).wait_closed(milliseconds(1)))
+				if (con(cid).poll_closed())
 					return {.kind = Answer::Kind::PathClosed};
 				continue;
 			}
+			idle = false;
 			if (!(wc->wc_flags & IBV_WC_WITH_IMM))
 				continue;
 			Memory &m = *receives_.at(wc->wr_id);
@@ -195,6 +198,8 @@ Answer Client::wait_answer(uint32_t slot, milliseconds timeout)
 			}
 			con(cid).post_recv(wc->wr_id, &m);
 		}
+		if (idle)
+			std::this_thread::sleep_for(std::chrono::microseconds(200));
 	}
 	// The next answer may lie over this one; what is beyond is looked at in the end.
 	stain::search(answer_->span().first(kAnswerSearched));

@@ -274,16 +274,22 @@ bool Connection::poll_once()
 	return n > 0;
 }
 
+std::optional<ibv_wc> Connection::poll_recv()
+{
+	poll_once();
+	if (received_.empty())
+		return {};
+	ibv_wc wc = received_.front();
+	received_.erase(received_.begin());
+	return wc;
+}
+
 std::optional<ibv_wc> Connection::wait_recv(milliseconds timeout)
 {
 	auto deadline = Clock::now() + timeout;
 	for (;;) {
-		poll_once();
-		if (!received_.empty()) {
-			ibv_wc wc = received_.front();
-			received_.erase(received_.begin());
+		if (auto wc = poll_recv())
 			return wc;
-		}
 		if (broken_ || Clock::now() > deadline)
 			return {};
 		std::this_thread::sleep_for(std::chrono::microseconds(200));

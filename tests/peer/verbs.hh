@@ -90,6 +90,8 @@ public:
 
 	// The next receive completion; nothing if none comes in time or the connection broke.
 	std::optional<ibv_wc> wait_recv(milliseconds timeout);
+	// The same without any wait.
+	std::optional<ibv_wc> poll_recv();
 	// Whether the peer has closed the connection, or it broke, within the time.
 	bool wait_closed(milliseconds timeout);
 	// The same without any wait.

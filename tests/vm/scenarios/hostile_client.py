@@ -16,7 +16,8 @@ VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 def run(lab: Lab, invalidate: str) -> None:
     attack = lab.client.put(make.programs() / "rtrs-attack")
     disk = rnbd.null_disk(lab.server)
-    rnbd.load_server(lab, always_invalidate=invalidate)
+    # Each attack has a session of its own, whose memory is made and cleared anew.
+    rnbd.load_server(lab, always_invalidate=invalidate, sess_queue_depth=64)
     rnbd.load_client(lab)
     lab.client.run("modprobe -a ib_uverbs rdma_ucm")
     name = rnbd.map_device(lab, disk, access_mode="migration")

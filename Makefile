@@ -63,7 +63,7 @@ cxxrt:
 fuzz:
 	$(MAKE) -C tests/fuzz run
 
-vm: rnbdadm
+vm: rnbdadm deb
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run --planned --at-once 2
 

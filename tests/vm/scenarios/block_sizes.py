@@ -90,7 +90,7 @@ def read_only(lab: Lab) -> None:
     name = rnbd.map_device(lab, "/dev/loop6", access_mode="ro")
     limits(lab, "loop6", name)
     lab.client.run(f"dd if=/dev/{name} bs=4k count=8 iflag=direct 2>/dev/null | cmp -n 32768 - /usr/bin/env\n"
-                   f"! dd if=/dev/zero of=/dev/{name} bs=4k count=1 oflag=direct 2>/dev/null\n"
+                   f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 oflag=direct 2>/dev/null && exit 1\n"
                    f"! blkdiscard {'/dev/' + name} 2>/dev/null")
     rnbd.unmap(lab, name)
     lab.server.run("losetup -d /dev/loop6\nrm /run/file /run/begin")

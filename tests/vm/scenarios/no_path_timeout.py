@@ -61,7 +61,7 @@ def time_is_over(lab: Lab, name: str) -> None:
     rnbd.check(not result.ok and "Input/output error" in result.out, f"read ended with {result.out!r}")
     rnbd.check(2 < took < 20, f"a read with 4 s to wait took {took:.1f} s")
     # The time counts from the loss: the next request fails at once.
-    lab.client.run(f"begin=$(date +%s)\n! {READ} if=/dev/{name}\n[ $(($(date +%s) - begin)) -lt 3 ]")
+    lab.client.run(f"begin=$(date +%s)\n{READ} if=/dev/{name} && exit 1\n[ $(($(date +%s) - begin)) -lt 3 ]")
     # More time lets new requests wait again.
     rnbd.write(lab.client, entry(name, "no_path_timeout"), "-1")
     reader = lab.client.spawn(f"{READ} if=/dev/{name}", 90)

@@ -16,10 +16,11 @@ PROGRAM = ROOT / "build/rnbdadm/rnbdadm"
 class Admin:
     """rnbdadm of one machine; `words` are those of the command line, as one string."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, installed: str = "") -> None:
+        """The program of this tree, or the one that is installed there."""
         check(PROGRAM.is_file(), f"{PROGRAM} is missing: run make rnbdadm")
         self.machine = machine
-        self.program = machine.put(PROGRAM)
+        self.program = installed or machine.put(PROGRAM)
 
     def run(self, words: str, code: int = 0, limit: float = 60) -> str:
         """Output of a command that must end with this exit code."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from .kernel import EARLY, Kernel, closure
+from .kernel import Kernel, closure
 
 BUSYBOX = Path("/bin/busybox")
 GUEST = Path(__file__).resolve().parent.parent / "guest"
+SCRIPTS = ("agent", "network")  # of every kind of machine
 
 
 class Archive:
@@ -69,12 +70,13 @@ def folders(archive: Archive) -> None:
     archive.link("etc/mtab", "/proc/self/mounts")
 
 
-def build(kernel: Kernel, path: Path) -> None:
+def build(kernel: Kernel, path: Path, early: list[str]) -> None:
+    """The archive; `early` modules are loaded before /usr is there."""
     archive = Archive()
     folders(archive)
     archive.file("bb/busybox", BUSYBOX.read_bytes())
-    for name in ("init", "agent"):
+    for name in ("init", *SCRIPTS):
         archive.file(name, (GUEST / name).read_bytes())
-    for n, module in enumerate(closure(kernel.modules, EARLY)):
+    for n, module in enumerate(closure(kernel.modules, early)):
         archive.file(f"early/{n:02}.ko", (kernel.modules / module).read_bytes(), 0o644)
     archive.write(path)

@@ -27,6 +27,7 @@ md_mod raid1 dm_crypt xts ecb algif_skcipher
 ext4 xfs vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8
 crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem dummy
 nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs
+virtio_blk overlay autofs4
 """.split()
 
 # The kernel's own RNBD, where it is built: an opaque peer.
@@ -34,6 +35,8 @@ INTREE = ["rnbd_client", "rnbd_server"]
 
 # Loaded from the initramfs, before /usr can be mounted.
 EARLY = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p"]
+# And for a system on a disk.
+EARLY_SYSTEM = [*EARLY, "virtio_blk", "crc32c_generic", "ext4", "overlay", "autofs4"]
 
 
 class KernelError(Exception):

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import kernel, kernel_build, klog, peers, qemu
+from . import kernel, kernel_build, klog, peers, qemu, system
 from .cache import Cache
 from .channel import set_kernel
 from .link import Cable
@@ -45,13 +45,18 @@ class Lab:
         self.cables = [Cable(), Cable()]
         self.machines: dict[str, Machine] = {}
         self.cpus = 0
+        self.installed = False  # the machines are installed systems
         self.boots = 0
         self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        self._trees = {role: peers.module_tree(self.cache, self.kernel, options.peers[role],
-                                               options.modules or ROOT / "build" / self.kernel.release,
+        self.our_modules = options.modules or ROOT / "build" / self.kernel.release
+        self._trees = {role: peers.module_tree(self.cache, self.kernel, options.peers[role], self.our_modules,
                                                self._folder / role)
                        for role in ROLES}
+        # An installed system has our modules from its packages only.
+        self._plain_tree = self._folder / "plain"
+        kernel.install_modules(self.kernel.modules, kernel.closure(self.kernel.modules, kernel.WANTED), [],
+                               self._plain_tree)
 
     def _find_kernel(self) -> kernel.Kernel:
         if self.options.kind == "stock":
@@ -87,21 +92,27 @@ class Lab:
     def ours(self, role: str) -> bool:
         return self.options.peers[role] == "ours"
 
-    def boot(self, cpus: int | None = None) -> None:
-        """Make sure that both machines run, with this number of CPUs each."""
+    def boot(self, cpus: int | None = None, installed: bool = False) -> None:
+        """Make sure that both machines run, with this number of CPUs each; `installed`: newly installed systems."""
         cpus = cpus or self.options.cpus
-        if self.machines and self.cpus != cpus:
+        if self.machines and (self.cpus != cpus or self.installed or installed):
             self.shutdown()
         if not self.machines:
             self.cpus = cpus
+            self.installed = installed
             self.boots += 1
             self.machines = {role: self._machine(role) for role in ROLES}
         self._start(*(m for m in self.machines.values() if not m.alive))
 
     def _machine(self, role: str) -> Machine:
         n = ROLES.index(role)
-        spec = Spec(role, n + 1, self.kernel, self._trees[role],
-                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables))
+        disk = None
+        if self.installed:
+            disk = self._folder / f"{role}.disk"
+            system.make_disk(disk)
+        spec = Spec(role, n + 1, self.kernel, self._plain_tree if disk else self._trees[role],
+                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables),
+                    disk=disk)
         ends = [cable.ends[n] for cable in self.cables]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine
@@ -115,11 +126,16 @@ class Lab:
         for machine in machines:
             machine.wait_ready()
 
-    def reboot(self, role: str) -> None:
-        """Power a machine on again, on its old cables; its log until now still counts."""
+    def reboot(self, role: str, orderly: bool = False) -> None:
+        """Power a machine on again, on its old cables; its log until now still counts. `orderly`: after an
+        installed system has shut down, else it is switched off."""
         machine = self.machines[role]
-        self.past[role] += machine.log()
-        machine.kill()
+        if orderly:
+            machine.power_off()
+            self.past[role] += machine.log()
+        else:
+            self.past[role] += machine.log()
+            machine.kill()
         self._start(machine)
 
     def mark(self, title: str) -> None:

@@ -53,6 +53,7 @@ class Spec:
     memory: int = 1024  # MiB
     nics: int = 2
     command_line: str = ""
+    disk: Path | None = None  # of an installed system: system.py
 
 
 _live: weakref.WeakSet[Machine] = weakref.WeakSet()
@@ -130,6 +131,18 @@ class Machine:
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    def power_off(self, limit: float = 90.0) -> None:
+        """Shut an installed system down, in the order of its units."""
+        assert self._process
+        self.run("systemctl --no-block poweroff")
+        try:
+            self._process.wait(limit * scale())
+        except subprocess.TimeoutExpired:
+            self.dump_blocked()
+            tail = self.console_text()[-1500:]
+            raise Hang(f"{self.name} does not shut down; its console ends with:\n{tail}") from None
+        self.kill()
 
     def kill(self) -> None:
         """Switch the machine off, without a word to the system inside."""

@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 
 from . import clock, initramfs
+from .kernel import EARLY, EARLY_SYSTEM
 from .link import End
 from .machine import CHECKS, Machine, Spec
 
@@ -63,7 +64,7 @@ class QemuMachine(Machine):
     def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
         spec = self.spec
         initrd = folder / "initramfs.cpio"
-        initramfs.build(spec.kernel, initrd)
+        initramfs.build(spec.kernel, initrd, EARLY_SYSTEM if spec.disk else EARLY)
         control, control_theirs = socket.socketpair()
         monitor, monitor_theirs = socket.socketpair()
         self._monitor = Monitor(monitor)
@@ -89,6 +90,8 @@ class QemuMachine(Machine):
                                 ("modules", spec.modules / "lib/modules", ",readonly=on"), ("share", share, "")):
             args += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{mode}",
                      "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+        if spec.disk:
+            args += ["-drive", f"file={spec.disk},format=raw,if=virtio,cache=unsafe"]
         for n, end in enumerate(self._ends):
             args += ["-netdev", f"dgram,id=net{n},local.type=fd,local.str={end.fd}",
                      "-device", f"virtio-net-pci,id=nic{n},netdev=net{n},host_mtu=9000,romfile=,"

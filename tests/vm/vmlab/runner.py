@@ -28,8 +28,9 @@ def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     leaks: list[str] | None = None
     # Those that need the same number of CPUs share their machines.
-    for scenario in sorted(scenarios, key=lambda s: s.cpus or lab.options.cpus):
-        if lab.machines and (scenario.spoils or lab.cpus != (scenario.cpus or lab.options.cpus)):
+    for scenario in sorted(scenarios, key=lambda s: (s.installed, s.cpus or lab.options.cpus)):
+        if lab.machines and (scenario.spoils or scenario.installed or lab.installed or
+                             lab.cpus != (scenario.cpus or lab.options.cpus)):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
@@ -73,7 +74,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     verdict = "passed"
     count = 1
     try:
-        lab.boot(scenario.cpus)
+        lab.boot(scenario.cpus, scenario.installed)
         lab.mark(scenario.name)
         try:
             count = scenario.module.run(lab, **scenario.variant) or 1

@@ -11,6 +11,7 @@ and may have
     KINDS                 kernels that it makes sense on
     INTEROP               True: also run against the in-tree modules, in both directions
     SLOW                  takes a minute or more
+    INSTALLED             True: its machines are installed systems, with systemd and a disk of their own (system.py)
     SPOILS                True: it makes the kernel complain, and judges the logs itself; its machines are its own
 
 A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel.
@@ -43,6 +44,7 @@ class Scenario:
     slow: bool = False
     interop: bool = False
     spoils: bool = False
+    installed: bool = False
 
 
 def load(path: Path) -> list[Scenario]:
@@ -59,7 +61,8 @@ def load(path: Path) -> list[Scenario]:
     return [Scenario(f"{name}[{key}]" if key else name, lines[0], module, variant,
                      tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0),
                      tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
-                     getattr(module, "INTEROP", False), getattr(module, "SPOILS", False))
+                     getattr(module, "INTEROP", False), getattr(module, "SPOILS", False),
+                     getattr(module, "INSTALLED", False))
             for key, variant in variants.items()]
 
 

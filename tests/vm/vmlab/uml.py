@@ -49,7 +49,8 @@ class UmlMachine(Machine):
         (root / "etc/mtab").symlink_to("/proc/self/mounts")
         shutil.copy(initramfs.BUSYBOX, root / "bb/busybox")
         shutil.copy(initramfs.GUEST / "init-uml", root / "init")
-        shutil.copy(initramfs.GUEST / "agent", root / "agent")
+        for name in initramfs.SCRIPTS:
+            shutil.copy(initramfs.GUEST / name, root / name)
 
     def netdev(self, nic: int = 0) -> str:
         return f"vec{nic}"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Packages alone: a disk is there after each reboot of client and server by its units, and nothing after removal."""
+
+from pathlib import Path
+
+from vmlab import rnbd
+from vmlab.admin import Admin
+from vmlab.lab import ROOT, ROLES, Lab
+from vmlab.machine import Machine
+from vmlab.peers import NAMES, find_ours
+
+SLOW = True
+OURS = ("client", "server")
+KINDS = ("stock",)
+INSTALLED = True
+
+PROGRAM = "/usr/sbin/rnbdadm"
+LINK = "/dev/rnbd/by-session/vm/data"
+# A disk that lasts, as any server has one: here a file.
+DISK = """[Unit]
+DefaultDependencies=no
+After=local-fs.target systemd-tmpfiles-setup-dev.service
+Before=rnbd-server.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/sbin/modprobe loop
+ExecStart=/sbin/losetup --direct-io=off /dev/loop7 /root/disk
+"""
+
+
+def run(lab: Lab) -> None:
+    before = {role: files(lab.machines[role]) for role in ROLES}
+    install(lab)
+    serve(lab)
+    mount(lab)
+
+    lab.reboot("client", orderly=True)
+    there(lab, "after the reboot of the client")
+
+    # The server restarts while the client writes; its write waits until it is back.
+    write = "dd if=/dev/zero of=/srv/late bs=64k count=4 oflag=direct conv=fsync,notrunc 2>&1"
+    writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; done", 400)
+    lab.reboot("server", orderly=True)
+    there(lab, "after the reboot of the server")
+    lab.client.run("touch /tmp/stop")
+    written = lab.client.wait(writer)
+    rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
+    upgrade(lab.client)
+    there(lab, "after the upgrade")
+
+    lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)
+    for role in ("client", "server"):
+        removed(lab.machines[role], before[role])
+
+
+def package(name: str) -> Path:
+    found = sorted((ROOT / "build/deb").glob(f"{name}_*.deb"))
+    rnbd.check(len(found) == 1, f"build/deb has no {name}: run make deb")
+    return found[0]
+
+
+def files(machine: Machine) -> list[str]:
+    """What lies on its disk; of the state of dpkg, logs, what depmod makes, and folders of /usr, nothing."""
+    return machine.run("cd / && find installed etc root var boot home -xdev ! -path 'var/log/*' "
+                       "! '(' -path 'installed/*' -type d ')' "
+                       "! -path 'var/lib/dpkg/*' ! -path 'var/lib/systemd/*' "
+                       " ! -path 'var/cache/*' ! -path 'var/tmp/*' ! -name 'modules.*' "
+                       "! -path 'installed/*.work/*' ! -name mok.key ! -name mok.pub | sort", 60).split()
+
+
+def install(lab: Lab) -> None:
+    """By dpkg, with all that it runs. Only the compiler is spared an emulated CPU: DKMS finds the modules built."""
+    tree = "/var/lib/dkms/rnbd/$version/$(uname -r)/x86_64"
+    jobs = []
+    for role in ROLES:
+        machine = lab.machines[role]
+        debs = " ".join(machine.put(package(name)) for name in ("rnbdadm", "rnbd-dkms"))
+        modules = " ".join(machine.put(p) for p in find_ours(lab.our_modules, lab.kernel) if p.stem in NAMES)
+        jobs.append((machine, machine.spawn(
+            f"dpkg -i {debs}\nversion=$(dpkg-query -W -f '${{Version}}' rnbd-dkms)\n"
+            f"mkdir -p {tree}/module {tree}/log\ncp {modules} {tree}/module/\n"
+            "dkms install -m rnbd -v $version -k $(uname -r)\ndkms status -m rnbd | grep -q ': installed'\n"
+            "modinfo -F filename rnbd_client | grep -q updates/dkms", 240)))
+    for machine, job in jobs:
+        result = machine.wait(job)
+        rnbd.check(result.ok, f"installation on the {machine.name}: {result.out[-1500:]}")
+        rnbd.check("headers for this kernel do not seem" in " ".join(result.out.split()), "no word about headers")
+        found = Admin(machine, PROGRAM).run("doctor", 12)
+        rnbd.check("modprobe rnbd_client" in found, f"doctor does not name what is missing: {found}")
+
+
+def serve(lab: Lab) -> None:
+    text = (f"[export data]\ndevice = /dev/loop7\nclient = vm\naddress = {lab.client.address()}\n"
+            f"address = {lab.client.address(1)}\n")
+    Admin(lab.server, PROGRAM).configure(text)
+    lab.server.run(f"truncate -s 64M /root/disk\ncat >/etc/systemd/system/disk.service <<'END'\n{DISK}END\n"
+                   "mkdir -p /etc/systemd/system/rnbd-server.service.requires\n"
+                   "ln -s ../disk.service /etc/systemd/system/rnbd-server.service.requires/\n"
+                   "systemctl daemon-reload\nsystemctl enable --now rnbd-server.service", 180)
+    exports = Admin(lab.server, PROGRAM).json("server export list", "exports")
+    rnbd.equal([(e["name"], e["enabled"]) for e in exports], [("data", True)], "exports of the server")
+
+
+def mount(lab: Lab) -> None:
+    paths = "".join(f"path = {lab.client.address(n)}@{lab.server.address(n)}\n" for n in (0, 1))
+    Admin(lab.client, PROGRAM).configure(
+        f"[session vm]\n{paths}[device data]\nsession = vm\ndevice = data\nno-path-timeout = 300\n")
+    lab.client.run("systemctl daemon-reload\nsystemctl enable --now rnbd-client.target\n"
+                   "systemctl is-active rnbd@data.service", 180)
+    rnbd.wait_until(lab.client, f"[ -b {LINK} ]", 30, "udev makes the link")
+    lab.client.run("udevadm settle\nwwid=$(cat /sys/block/rnbd0/wwid)\n[ -b /dev/disk/by-id/rnbd-$wwid ]\n"
+                   f"echo ,,L | sfdisk -q {LINK}\nudevadm settle\nmkfs.ext4 -q {LINK}-part1\nmkdir -p /srv\n"
+                   "[ -b /dev/disk/by-id/rnbd-$wwid-part1 ]\n"
+                   f"echo '{LINK}-part1 /srv ext4 _netdev,nofail 0 0' >>/etc/fstab\n"
+                   "systemctl daemon-reload\nmount /srv\necho persistent >/srv/file\nsync", 120)
+
+
+def there(lab: Lab, when: str) -> None:
+    rnbd.wait_until(lab.client, "echo 3 >/proc/sys/vm/drop_caches && grep -qsx persistent /srv/file && "
+                    "grep -qx open /sys/block/rnbd0/rnbd/state", 180, f"the file is there {when}")
+    state = lab.client.run("systemctl is-active rnbd@data.service rnbd-client.target srv.mount").split()
+    rnbd.equal(state, ["active"] * 3, f"units {when}")
+
+
+def upgrade(machine: Machine) -> None:
+    """A new version of the program leaves what is mapped alone, and what the administrator has written."""
+    machine.run(f"rm -rf /tmp/new\ndpkg-deb -R {machine.put(package('rnbdadm'))} /tmp/new\n"
+                "sed -i 's/^Version: .*/&.1/' /tmp/new/DEBIAN/control\nrm /tmp/new/DEBIAN/md5sums\n"
+                "dpkg-deb --root-owner-group -Znone -b /tmp/new /tmp/new.deb >/dev/null\ndpkg -i /tmp/new.deb\n"
+                "grep -q no-path-timeout /etc/rnbd/rnbd.conf\nrm -rf /tmp/new /tmp/new.deb", 120)
+
+
+def removed(machine: Machine, before: list[str]) -> None:
+    machine.run("dpkg --purge rnbdadm rnbd-dkms", 180)
+    machine.run("for f in /dev/rnbd /dev/disk/by-id/rnbd-* /sys/block/rnbd*; do\n"
+                "[ ! -e $f ] || { echo $f is left behind; exit 1; }\ndone\n"
+                "rm -rf /etc/systemd/system/disk.service /etc/systemd/system/rnbd-server.service.requires /root/disk\n"
+                "[ -z \"$(systemctl list-units --all --plain --no-legend 'rnbd*' | grep -v not-found)\" ]")
+    left = sorted(set(files(machine)) - set(before))
+    rnbd.equal(left, [], f"left behind on the {machine.name}")

@@ -18,6 +18,7 @@ from vmlab.scenario import Skip
 KINDS = ("debug", "uml")
 OURS = ("server", "client")
 
+SLOW = True
 VARIANTS = {"map": {"part": "map"}, "commands": {"part": "commands"}, "server": {"part": "server"}}
 
 PROGRAM = Path(__file__).resolve().parents[1] / "guest/failnth"

@@ -10,6 +10,7 @@ from vmlab import make, rnbd, stain
 from vmlab.lab import Lab
 from vmlab.multipath import end_load, gentle_load
 
+SLOW = True
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 
 

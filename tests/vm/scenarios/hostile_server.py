@@ -7,6 +7,7 @@ from vmlab import make, rnbd
 from vmlab.lab import Lab
 
 # Lies that a client notices by a timeout of 30 s are told side by side.
+SLOW = True
 VARIANTS = {"quick": {"options": ""}, "slow": {"options": "--slow"}}
 OURS = ("client",)
 

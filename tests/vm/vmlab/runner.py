@@ -6,12 +6,13 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import klog
 from .channel import MachineError
-from .lab import Lab
+from .lab import Lab, Options
 from .scenario import Scenario, Skip
 
 
@@ -24,11 +25,17 @@ class Outcome:
     count: int = 1  # tests that this stands for, if passed
 
 
-def run_all(lab: Lab, scenarios: list[Scenario]) -> list[Outcome]:
+def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
+    """The longest first, so that several laboratories end together; those that need the same number of CPUs, which
+    share their machines, side by side; last what leaves no machine behind."""
+    return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, not s.slow))
+
+
+def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
+    """Each as it comes, in a laboratory that has booted nothing yet."""
     outcomes: list[Outcome] = []
     leaks: list[str] | None = None
-    # Those that need the same number of CPUs share their machines.
-    for scenario in sorted(scenarios, key=lambda s: (s.installed, s.cpus or lab.options.cpus)):
+    for scenario in scenarios:
         if lab.machines and (scenario.spoils or scenario.installed or lab.installed or
                              lab.cpus != (scenario.cpus or lab.options.cpus)):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them

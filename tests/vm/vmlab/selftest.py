@@ -222,9 +222,13 @@ class SharesTest(unittest.TestCase):
                          ("5 passed, 0 failed, 4 skipped", True))
         self.assertEqual(shares.add(["3 passed, 0 failed", ""]), ("3 passed, 1 failed", False))
         self.assertEqual(shares.add(["0 passed, 0 failed"]), ("0 passed, 0 failed", False))
-        self.assertEqual(shares.parse("2/3"), (1, 3))
-        for wrong in ("0/2", "3/2", "1", "a/b", "1/"):
-            self.assertRaises(ValueError, shares.parse, wrong)
+
+    def test_one_of_several_has_a_claim(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = shares.Claims(Path(folder)), shares.Claims(Path(folder))
+            self.assertEqual([first.take("0-1"), second.take("0-1"), second.take("0-2"), first.take("1-1")],
+                             [True, False, True, True])
+        self.assertEqual([shares.Claims(None).take("0-1") for _ in range(2)], [True, True])
 
 
 class MakeTest(unittest.TestCase):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Several laboratories at once: the same command, each time with a share of the scenarios, and their sum."""
+"""Several laboratories at once: the same command, each time with the scenarios that it claims first, and their sum."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from pathlib import Path
 COUNT = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
 
 
-def parse(text: str) -> tuple[int, int]:
-    """"2/3", the second of three shares, as (1, 3)."""
-    number, _, of = text.partition("/")
-    if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
-        raise ValueError(f"--share {text}: want NUMBER/OF")
-    return int(number) - 1, int(of)
+class Claims:
+    """What one of several runs takes for itself: nobody else has it then. Without a folder it has all."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def take(self, name: str) -> bool:
+        if not self._folder:
+            return True
+        try:
+            (self._folder / name).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
 
 def add(lines: list[str]) -> tuple[str, bool]:
@@ -39,7 +47,9 @@ def run(count: int, logs: Path) -> tuple[str, bool]:
     environment = {**os.environ, "RNBD_VM_TURN": "taken"}
     with tempfile.TemporaryDirectory() as folder:
         results = [Path(folder) / str(n) for n in range(count)]
-        running = [subprocess.Popen([sys.executable, *sys.argv, "--share", f"{n + 1}/{count}",
+        claims = Path(folder) / "claims"
+        claims.mkdir()
+        running = [subprocess.Popen([sys.executable, *sys.argv, "--claims", str(claims),
                                      "--result", str(result), "--logs", str(logs / f"share-{n + 1}")], env=environment)
                    for n, result in enumerate(results)]
         try:

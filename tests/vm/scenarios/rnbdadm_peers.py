@@ -50,7 +50,7 @@ def settings(lab: Lab, client: Admin, disk: str) -> None:
     client.run("diff", 12)
     rnbd.equal(client.run("apply"), "device data: changed\n", "apply")
     client.run("diff")
-    client.run("resize rnbd0 32M")
+    client.run("resize rnbd0 32M --shrink")
     rnbd.equal(client.json("list", "devices")[0]["size"], 32 << 20, "size after resize")
     client.run("resize rnbd0 64M")
 

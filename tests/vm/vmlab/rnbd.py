@@ -149,7 +149,7 @@ def timed(machine: Machine, script: str, limit: float = 60) -> float:
 
 def wait_until(machine: Machine, condition: str, limit: float, what: str) -> float:
     """Seconds until a shell condition holds inside the machine."""
-    script = f"n=0\nwhile ! {{ {condition}; }}; do sleep 0.2; done\ncut -d' ' -f1 /proc/uptime"
+    script = f"while ! {{ {condition}; }} >/dev/null 2>&1; do sleep 0.2; done\ncut -d' ' -f1 /proc/uptime"
     begin = machine.uptime()
     result = machine.try_run(script, limit)
     if not result.ok:

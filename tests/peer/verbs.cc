@@ -263,7 +263,8 @@ bool Connection::poll_once()
 	int n = ibv_poll_cq(cq_, 16, wc);
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != IBV_WC_SUCCESS) {
-			if (!broken_)
+			// The connection manager may have told of the end before.
+			if (failure_ == IBV_WC_SUCCESS)
 				failure_ = wc[i].status;
 			broken_ = true;
 		} else if (wc[i].wr_id == kSendMark)

@@ -26,8 +26,9 @@ FAULTS = "/sys/kernel/debug/failslab /sys/kernel/debug/fail_page_alloc"
 
 # device_add_disk() takes no notice of a lack of memory for the disk's name, and then finds that it has none.
 MAPPING = ["ENOMEM", "EINVAL"]
-# What the owner of a path, or the other machine, may make of a lack of memory.
-CONNECTING = ["ENOMEM", "ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ETIMEDOUT", "EHOSTUNREACH"]
+# What the owner of a path, or the other machine, may make of a lack of memory. ENFILE: soft-RoCE gives each queue
+# pair a socket, and that is what the kernel says when it can't have one.
+CONNECTING = ["ENOMEM", "ENFILE", "ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ETIMEDOUT", "EHOSTUNREACH"]
 IO = ["ENOMEM", "EIO", "EAGAIN"]
 
 # What others print when they are denied memory. All else in the log counts, as in every scenario.

@@ -27,3 +27,13 @@ extern "C" void __cxa_pure_virtual(void)
 {
 	BUG();
 }
+
+#ifdef CONFIG_KCSAN
+// How g++ tells of the store of an object's table of virtual functions. KCSAN of the kernel,
+// written for C, knows it as any other write.
+extern "C" void __tsan_write8(void *place);
+extern "C" void __tsan_vptr_update(void **place, void *)
+{
+	__tsan_write8(place);
+}
+#endif

@@ -36,9 +36,10 @@ EXPECTED = [re.compile(p) for p in (
     r"kobject_add_internal failed for \S+ \(error: -12 ",
 )]
 
-# The block layer's caches for a disk's bios: their creation says with a trace that it was denied memory.
-TRACED = re.compile(r"^.*kmem_cache_create_usercopy\([\w-]+\) failed with error -12\n(?:.*\n){2,7}?.*Call Trace:\n",
-                    re.MULTILINE)
+# Who says with a trace that he was denied memory: the block layer's caches for a disk's bios, and vmalloc(), which
+# soft-RoCE takes for its queues.
+TRACED = re.compile(r"^.*(?:kmem_cache_create_usercopy\([\w-]+\) failed with error -12|"
+                    r"vmalloc error: size \d+, .*failed.*)\n(?:.*\n){2,7}?.*Call Trace:\n", re.MULTILINE)
 
 SECOND = "/dev/nullb8"
 

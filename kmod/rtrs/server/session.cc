@@ -78,6 +78,14 @@ bool Session::comes_from(const sockaddr_storage &host)
 	for (Path &path : paths_)
 		if (same_host(path.ends().client, host))
 			return true;
+	return has_left(host);
+}
+
+bool Session::has_left(const sockaddr_storage &host) const
+{
+	for (const sockaddr_storage &left : left_)
+		if (same_host(left, host))
+			return true;
 	return false;
 }
 
@@ -149,6 +157,8 @@ void Session::take_down(Path &path)
 	LockGuard held(lock_);
 	if (!exchange(path.up, false))
 		return;
+	if (!has_left(path.ends().client))
+		left_[next_left_++ % kLeftHosts] = path.ends().client;
 	if (auto *path_down = server_.ops().path_down)
 		path_down(user_, &path.ends().client);
 	if (--up_paths_ == 0)

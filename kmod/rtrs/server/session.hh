@@ -26,6 +26,9 @@ namespace rtrs::server {
 
 class Server;
 
+// Hosts of paths that are gone, which a session remembers.
+constexpr u32 kLeftHosts = 4;
+
 class Session : public cxxrt::RefCounted<Session>, public rtrs_srv_sess {
 public:
 	// `founder` is the host whose connection request makes it. ENOMEM. May sleep, for as long
@@ -44,6 +47,7 @@ public:
 	// heartbeat on each path, which it answers before silent() is asked.
 	void ask_for_life();
 	bool silent();
+	// Of a host whose path is gone, too: that is what the end of a client begins with.
 	bool comes_from(const sockaddr_storage &host);
 
 	// ---- a path's life, called by its works ----
@@ -112,6 +116,7 @@ private:
 	Path *find_path(const Uuid &id);
 	Status enter_epoch(const ConnectRequestFields &fields);
 	Status show(Path &path);
+	bool has_left(const sockaddr_storage &host) const; // under lock_
 
 	Server &server_;
 	const Uuid id_;
@@ -132,6 +137,9 @@ private:
 	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;
 	u32 up_paths_ = 0;
+	// Where the latest paths that are gone came from, the next one over the oldest.
+	sockaddr_storage left_[kLeftHosts] = {};
+	u32 next_left_ = 0;
 	void *user_ = nullptr;
 	cxxrt::TextBuffer<kSessionNameSize> name_;
 	cxxrt::ClassDevice device_;

@@ -4,6 +4,7 @@
 from vmlab import fio, rnbd
 from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
+from vmlab.multipath import folder
 
 SLOW = True
 LIMIT = 35 + 15
@@ -13,6 +14,8 @@ def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     rnbd.load_client(lab)
+    if lab.ours("server"):
+        one_path_has_gone(lab, disk)
     name = rnbd.map_device(lab, disk)
     fio.background(lab.client, f"/dev/{name}", 300, rw="randwrite", block="16k", depth=16)
     rnbd.wait_until(lab.client, f"[ $(tr -s ' ' </sys/block/{name}/stat | cut -d' ' -f6) -gt 50 ]", 30, "load")
@@ -35,3 +38,15 @@ def run(lab: Lab) -> None:
     # Again, and this time the server is unloaded while it still believes in its client.
     lab.client.kill()
     rnbd.unload_server(lab)
+
+
+def one_path_has_gone(lab: Lab, disk: str) -> None:
+    """The server knows already that one of two paths is dead, and has still to find out about the other."""
+    rnbd.map_device(lab, disk, nics=(0, 1))
+    lab.client.kill()
+    rnbd.write(lab.server, f"{folder(lab, 0)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
+    lab.reboot("client")
+    rnbd.load_client(lab)
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    verify(lab.client, f"/dev/{name}", Verify("4k", 4, "128k"))
+    rnbd.unmap(lab, name)

@@ -36,14 +36,12 @@ Status lock_irq()
 	spinlock_t lock;
 	spin_lock_init(&lock);
 	lockdep_set_class(&lock, &key);
-	spin_lock(&lock);
-	spin_unlock(&lock);
-	local_irq_disable();
-	lockdep_hardirq_enter();
-	spin_lock(&lock);
-	spin_unlock(&lock);
-	lockdep_hardirq_exit();
-	local_irq_enable();
+	auto take = [](void *taken) {
+		spin_lock(static_cast<spinlock_t *>(taken));
+		spin_unlock(static_cast<spinlock_t *>(taken));
+	};
+	take(&lock);
+	misdeeds_as_interrupt(take, &lock);
 	return {};
 }
 

@@ -12,6 +12,12 @@ int misdeeds_commit(const char *name);
 /* The names, a line each, into a page; their length. */
 int misdeeds_list(char *page);
 
+/*
+ * Runs the handler with interrupts off, and lockdep takes it for one of an interrupt. In C, since
+ * lockdep's macros subtract by adding an unsigned -1, which C++ refuses to convert.
+ */
+void misdeeds_as_interrupt(void (*handler)(void *data), void *data);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Reading the parameter gives the names of all misdeeds; writing a name commits it, here and now.
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -22,6 +25,15 @@ static int commit_get(char *page, const struct kernel_param *param)
 static const struct kernel_param_ops commit_ops = {.set = commit_set, .get = commit_get};
 module_param_cb(commit, &commit_ops, NULL, 0600);
 MODULE_PARM_DESC(commit, "name of the misdeed to commit; reading lists them");
+
+void misdeeds_as_interrupt(void (*handler)(void *data), void *data)
+{
+	local_irq_disable();
+	lockdep_hardirq_enter();
+	handler(data);
+	lockdep_hardirq_exit();
+	local_irq_enable();
+}
 
 static int __init misdeeds_init(void)
 {

@@ -26,7 +26,7 @@ BOOT_LIMIT = 120.0
 READY = "vmlab: ready"
 # Of every kernel: KASAN tells of all that it finds, memory that is given out shows what was in it before, and
 # KUnit's suites run.
-CHECKS = "kasan_multi_shot init_on_alloc=0 kunit.enable=1"
+CHECKS = "kasan_multi_shot init_on_alloc=0 kunit.enable=1 kcsan.early_enable=1"
 PREFIX = "vmlab-"  # of a machine's folder in /tmp, then the process that owns it
 
 

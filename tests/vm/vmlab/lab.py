@@ -31,6 +31,7 @@ class Options:
     modules: Path | None = None  # our modules are searched below; default: where make leaves them
     logs: Path = ROOT / "build/vm"
     cpus: int = 1
+    plugin: Path | None = None  # of QEMU's emulator, for every machine
 
 
 class Lab:
@@ -69,6 +70,8 @@ class Lab:
         """KVM only where a machine really boots on it: on some hosts /dev/kvm exists and hangs its guest."""
         if self.options.kind == "uml":
             return "native"
+        if self.options.plugin:
+            return "tcg"
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
             return "tcg"
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -112,7 +115,7 @@ class Lab:
             system.make_disk(disk)
         spec = Spec(role, n + 1, self.kernel, self._plain_tree if disk else self._trees[role],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables),
-                    disk=disk)
+                    disk=disk, plugin=self.options.plugin)
         ends = [cable.ends[n] for cable in self.cables]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine

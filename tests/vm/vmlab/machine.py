@@ -54,6 +54,7 @@ class Spec:
     nics: int = 2
     command_line: str = ""
     disk: Path | None = None  # of an installed system: system.py
+    plugin: Path | None = None  # of QEMU, which gets out=<counts of the machine> as its argument
 
 
 _live: weakref.WeakSet[Machine] = weakref.WeakSet()
@@ -68,6 +69,7 @@ class Machine:
         self.spec = spec
         self.name = spec.name
         self.console = spec.logs / f"{spec.name}.console"
+        self.counts = spec.logs / f"{spec.name}.counts"
         self.booted = 0.0  # seconds that the boot took
         self._ends = ends
         self._process: subprocess.Popen[bytes] | None = None

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One measurement: what both machines executed for a number of I/Os in the midst of a longer run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from vmlab.channel import CommandFailed
+from vmlab.lab import ROLES, Lab
+
+from . import workload
+from .counts import Counts, Delta, Symbols
+from .workload import Workload
+
+# Entered once for each I/O of fio (libaio) that is complete.
+COMPLETED = "aio_complete_rw"
+
+# What happened, by functions that are entered once each time: soft-RoCE's, the network's, the scheduler's.
+EVENTS = {
+    "doorbells": ("rxe_post_send",),
+    "registrations": ("rxe_reg_fast_mr",),
+    "invalidations": ("rxe_invalidate_mr",),
+    "receives posted": ("rxe_post_recv",),
+    "completions": ("rxe_cq_post",),
+    "completion calls": ("rxe_send_complete",),
+    "polls": ("rxe_poll_cq",),
+    "packets sent": ("rxe_xmit_packet",),
+    "frames sent": ("start_xmit",),
+    "device interrupts": ("common_interrupt",),
+    "timer interrupts": ("sysvec_apic_timer_interrupt",),
+    "context switches": ("finish_task_switch",),
+    "work items": ("process_one_work",),
+    "allocations": ("kmem_cache_alloc", "kmem_cache_alloc_node", "__kmalloc", "__kmalloc_node", "kmalloc_trace",
+                    "kmem_cache_alloc_trace"),
+}
+
+
+@dataclass
+class Side:
+    """One machine's part, all by I/O."""
+
+    instructions: float
+    modules: dict[str, float]
+    functions: dict[tuple[str, str], float]
+    events: dict[str, float]
+
+    def of(self, modules: tuple[str, ...]) -> float:
+        return sum(self.modules.get(m, 0.0) for m in modules)
+
+
+@dataclass
+class Measured:
+    ios: int
+    seconds: float
+    sides: dict[str, Side]
+    fio: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def instructions(self) -> float:
+        return sum(side.instructions for side in self.sides.values())
+
+
+def side_of(delta: Delta, symbols: Symbols, ios: float) -> Side:
+    functions = {key: count / ios for key, count in delta.functions(symbols).items()}
+    modules: dict[str, float] = {}
+    for (module, _), count in functions.items():
+        modules[module] = modules.get(module, 0.0) + count
+    events = {event: sum(delta.executions(symbols, name) for name in names) / ios for event, names in EVENTS.items()}
+    return Side(delta.instructions / ios, modules, functions, events)
+
+
+class Meter:
+    """The counters of both machines of a booted lab."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self._counts = {role: Counts(lab.machines[role].counts) for role in ROLES}
+        self._symbols: dict[str, Symbols] = {}
+
+    def learn(self) -> None:
+        """Modules were loaded: read the symbols anew."""
+        self._symbols = {role: Symbols(self._lab.machines[role]) for role in ROLES}
+
+    def run(self, load: Workload, devices: list[str], limit: float = 120) -> Measured:
+        wanted = self._symbols["client"].addresses(COMPLETED)
+        if not wanted:
+            raise CommandFailed(f"client: the kernel has no {COMPLETED}")
+        done = self._counts["client"].watch(wanted)
+        base = done.read()
+        job = self._lab.client.spawn(f"{load.command(devices)} >/tmp/fio.out 2>&1 || {{ cat /tmp/fio.out; exit 1; }}\n"
+                                     "cat /tmp/fio.out", limit)
+        snapshots = []
+        moments = []
+        for target in (load.warm, load.warm + load.count):
+            while done.read() - base < target and job.running:
+                time.sleep(0.002)
+            client = self._counts["client"].snapshot()
+            before = done.read()
+            server = self._counts["server"].snapshot()
+            # The server's moment is in the midst of what the client completed meanwhile.
+            moments.append((time.monotonic(), (before + done.read()) / 2))
+            snapshots.append({"client": client, "server": server})
+        running = job.running
+        result = self._lab.client.wait(job)
+        if not result.ok or not running:
+            raise CommandFailed(f"client: fio ended with {result.rc}, too early: {job.summary()}\n{result.out[-800:]}")
+        deltas = {role: snapshots[1][role].since(snapshots[0][role]) for role in ROLES}
+        ios = {"client": float(deltas["client"].executions(self._symbols["client"], COMPLETED)),
+               "server": moments[1][1] - moments[0][1]}
+        return Measured(int(ios["client"]), moments[1][0] - moments[0][0],
+                        {role: side_of(deltas[role], self._symbols[role], ios[role]) for role in ROLES},
+                        workload.parse(result.out))
+
+    def close(self) -> None:
+        for counts in self._counts.values():
+            counts.close()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Machines with the plugin, and stacks one after the other in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vmlab import make, rnbd
+from vmlab.lab import Lab, Options
+from vmlab.channel import MachineError
+
+from . import TOP
+from .measure import Meter
+from .stacks import Stack
+
+OUT = TOP / "build/bench"
+
+
+class BenchError(Exception):
+    pass
+
+
+def plugin() -> Path:
+    """Where the plugin is, built if need be."""
+    log = OUT / "plugin.log"
+    OUT.mkdir(parents=True, exist_ok=True)
+    if not make.run("-s", "-C", str(TOP / "bench/plugin"), f"OUT={OUT}", log=log):
+        raise BenchError(f"the plugin does not build:\n{log.read_text(encoding='utf-8')}")
+    return OUT / "count.so"
+
+
+def options(modules: Path | None = None, cpus: int = 1) -> Options:
+    return Options(modules=modules, logs=OUT / "lab", cpus=cpus, plugin=plugin())
+
+
+def disks(lab: Lab, count: int = 1, megabytes: int = 16384) -> list[str]:
+    """Disks of the server that complete each request at once and keep no data: what is measured is the way there."""
+    return [rnbd.null_disk(lab.server, f"nullb{n}", megabytes, memory_backed=0, cache_size=0, discard=0, irqmode=0,
+                           queue_mode=2, submit_queues=1, hw_queue_depth=256, blocksize=512)
+            for n in range(1, count + 1)]
+
+
+@contextmanager
+def attached(lab: Lab, meter: Meter, stack: Stack, backing: list[str],
+             nics: tuple[int, ...] = (0,)) -> Iterator[list[str]]:
+    """The nodes of the disks on the client, through this stack."""
+    stack.load(lab)
+    nodes = stack.attach(lab, backing, nics)
+    for node in nodes:
+        # Some would get a scheduler where it is a module that can be loaded, others never do.
+        lab.client.run(f"echo none >/sys/block/{node.removeprefix('/dev/')}/queue/scheduler")
+    meter.learn()
+    yield nodes
+    stack.detach(lab)
+    stack.unload(lab)
+
+
+def judge(lab: Lab) -> list[str]:
+    """What the kernel logs complain of."""
+    problems = []
+    for role, machine in lab.machines.items():
+        try:
+            problems += [f"{role}: {line}" for line in machine.judge()]
+        except MachineError as e:
+            problems.append(str(e))
+    return problems

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+// A plugin for QEMU's emulator that counts each execution of each block of instructions, in a file
+// that others read while the machine runs.
+//
+// Arguments: out=PATH. The file, all numbers 64 bits in the host's order:
+//	[0] the magic number [1] slots in use [2] slots there are [3] blocks that found no slot
+//	from byte 4096 on, a slot each: address of the first instruction, number of instructions,
+//	times executed
+// A slot stays where it is once it is there, so a reader may keep its number. All code of programs
+// in the machine shares the slots of address 0, one for each length of a block.
+//
+// Executions of a function are those of the blocks that begin at its first instruction;
+// instructions are executions times length. A block that is left in its midst (a fault) counts as a
+// whole. With one CPU the counters are added to by the translated code itself, and are exact. With
+// more it would lose counts, so there a function is called for each block, which costs several
+// times more.
+
+#include "qemu_plugin.hh"
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+constexpr uint64_t kMagic = 0x314e434344424e52; // "RNBDCCN1"
+constexpr uint64_t kSlots = 1 << 20;
+constexpr uint64_t kHeaderBytes = 4096;
+constexpr uint64_t kBuckets = kSlots * 2;
+
+struct Header {
+	uint64_t magic;
+	uint64_t used;
+	uint64_t capacity;
+	uint64_t lost;
+};
+
+struct Slot {
+	uint64_t address;
+	uint64_t length;
+	uint64_t executions;
+};
+
+Header *header;
+Slot *slots;
+bool several_cpus;
+std::mutex translating;
+uint32_t buckets[kBuckets]; // number of a slot, plus one
+
+// Kernel addresses have the top bit set.
+uint64_t key_of(uint64_t address)
+{
+	return address >> 63 ? address : 0;
+}
+
+uint64_t hash(uint64_t address, uint64_t length)
+{
+	uint64_t h = (address ^ length << 48) * 0x9e3779b97f4a7c15;
+	return (h ^ h >> 29) % kBuckets;
+}
+
+// The slot of a block, the same one for each time that it is translated; null when there is no
+// more.
+Slot *slot_of(uint64_t address, uint64_t length)
+{
+	std::lock_guard hold(translating);
+	for (uint64_t b = hash(address, length);; b = (b + 1) % kBuckets) {
+		if (buckets[b]) {
+			Slot *slot = &slots[buckets[b] - 1];
+			if (slot->address == address && slot->length == length)
+				return slot;
+			continue;
+		}
+		if (header->used == kSlots) {
+			header->lost++;
+			return nullptr;
+		}
+		Slot *slot = &slots[header->used];
+		slot->address = address;
+		slot->length = length;
+		buckets[b] = static_cast<uint32_t>(header->used + 1);
+		// Whoever reads the number finds the slot filled in.
+		__atomic_store_n(&header->used, header->used + 1, __ATOMIC_RELEASE);
+		return slot;
+	}
+}
+
+void executed(unsigned int, void *counter)
+{
+	__atomic_fetch_add(static_cast<uint64_t *>(counter), 1, __ATOMIC_RELAXED);
+}
+
+void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
+{
+	Slot *slot = slot_of(key_of(qemu_plugin_tb_vaddr(tb)), qemu_plugin_tb_n_insns(tb));
+	if (!slot)
+		return;
+	if (several_cpus)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, QEMU_PLUGIN_CB_NO_REGS,
+						     &slot->executions);
+	else
+		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
+							 &slot->executions, 1);
+}
+
+bool open_file(const char *path)
+{
+	constexpr uint64_t kBytes = kHeaderBytes + kSlots * sizeof(Slot);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, kBytes)) {
+		perror(path);
+		return false;
+	}
+	void *memory =
+	    mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	close(fd);
+	if (memory == MAP_FAILED) {
+		perror(path);
+		return false;
+	}
+	header = new (memory) Header{.magic = kMagic, .used = 0, .capacity = kSlots, .lost = 0};
+	slots = reinterpret_cast<Slot *>(static_cast<char *>(memory) + kHeaderBytes);
+	return true;
+}
+
+} // namespace
+
+extern "C" {
+
+EXPORT int qemu_plugin_version = 1;
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	const char *path = nullptr;
+	for (int i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "out=", 4))
+			path = argv[i] + 4;
+	}
+	if (!path || !info->system_emulation) {
+		fprintf(stderr, "count: want a whole machine and out=PATH\n");
+		return -1;
+	}
+	several_cpus = info->system.max_vcpus > 1;
+	if (!open_file(path))
+		return -1;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+	return 0;
+}
+}

@@ -23,6 +23,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
+.PHONY: bench
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
 
 modules: mirror
@@ -84,6 +85,12 @@ vm-debug vm-debug-full:
 vm-kcsan:
 	$(call on_debug_kernel,kcsan)
 
+# QUICK=1: ratios of instructions against the stored ones; else all figures, ROUNDS times, and a report.
+bench:
+	$(if $(QUICK),,bench/deps.sh)
+	$(lab) $(MAKE) modules
+	$(lab) bench/run $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick --result build/results/bench.txt)
+
 demo:
 	$(lab) tests/vm/demo
 
@@ -129,6 +136,8 @@ help:
 #? make install-rnbdadm  install it with manual pages, completions, units and udev rules
 #? make deb         Debian packages, into build/deb: rnbdadm, its debug symbols, rnbd-dkms
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
+#? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
+#? make bench QUICK=1  only instructions for each I/O, against the ratios in bench/baseline.json
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
 #? make vm-uml-full all of them there; so does vm-debug-full, in hours

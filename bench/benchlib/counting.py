@@ -8,7 +8,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -16,9 +15,10 @@ from typing import Any
 
 from vmlab.lab import Lab
 
-from . import goals, session, stacks, workload
+from . import goals, rounds, session, stacks, workload
 from .goals import Figures
-from .measure import EVENTS, Measured, Meter, Side
+from .measure import EVENTS, Measured, Side
+from .plan import Section
 from .stacks import Stack
 from .workload import Workload
 
@@ -27,37 +27,16 @@ OTHERS = (("rxe", ("rdma_rxe",)), ("ib", ("ib_core", "rdma_cm", "ib_cm", "iw_cm"
           ("programs", ("programs",)))
 
 
-def run(lab: Lab, chosen: list[Stack], loads: list[Workload], rounds: int) -> Figures:
-    """All stacks, one after the other, again and again; each with every load."""
-    figures: Figures = {stack.name: {load.name: [] for load in loads} for stack in chosen}
-    lab.boot()
-    meter = Meter(lab)
-    backing = session.disks(lab)
-    for stack in chosen:
-        stack.prepare(lab)
-    for n in range(rounds):
-        for stack in chosen:
-            begin = time.monotonic()
-            with session.attached(lab, meter, stack, backing) as nodes:
-                for load in loads:
-                    figures[stack.name][load.name].append(meter.run(load, nodes))
-            print(f"# round {n + 1} of {rounds}: {stack.name}, {time.monotonic() - begin:.0f} s", file=sys.stderr,
-                  flush=True)
-    meter.close()
-    return figures
-
-
-
 def overview(figures: Figures, chosen: list[Stack], loads: list[Workload]) -> list[str]:
     """Instructions for each I/O by machine, and on it by module."""
     lines = []
     heads = "".join(f"{name:>9}" for name, _ in OTHERS)
     for load in loads:
         lines += ["", f"{load.name}: instructions for each I/O",
-                  f"{'':<12}{'both':>9}  {'':<7}{'all':>8}{'own':>7}{heads}{'other':>9}   own modules"]
+                  f"{'':<12}{'both':>9}  {'':<7}{'all':>8}{'own':>7}{heads}{'other':>9}{'timer':>9}   own modules"]
         for stack in chosen:
             got = figures[stack.name][load.name]
-            both = median([m.instructions for m in got])
+            both = median([m.work for m in got])
             for role, own in (("client", stack.client), ("server", stack.server)):
                 sides = [m.sides[role] for m in got]
                 name, total = (stack.name, f"{both:9.0f}") if role == "client" else ("", " " * 9)
@@ -66,12 +45,13 @@ def overview(figures: Figures, chosen: list[Stack], loads: list[Workload]) -> li
 
 
 def _row(sides: list[Side], own: tuple[str, ...]) -> str:
-    total = median([s.instructions for s in sides])
+    total = median([s.work for s in sides])
     mine = median([s.of(own) for s in sides])
     others = [median([s.of(modules) for s in sides]) for _, modules in OTHERS]
     rest = median([s.instructions - s.of(own) - sum(s.of(modules) for _, modules in OTHERS) for s in sides])
+    timer = median([s.timer for s in sides])
     parts = " ".join(f"{m} {median([s.of((m,)) for s in sides]):.0f}" for m in own)
-    return f"{total:8.0f}{mine:7.0f}" + "".join(f"{v:9.0f}" for v in others) + f"{rest:9.0f}   {parts}"
+    return f"{total:8.0f}{mine:7.0f}" + "".join(f"{v:9.0f}" for v in others) + f"{rest:9.0f}{timer:9.0f}   {parts}"
 
 
 def events(figures: Figures, chosen: list[Stack], loads: list[Workload]) -> list[str]:
@@ -146,7 +126,7 @@ def main(args: argparse.Namespace) -> int:
         chosen = [known[name] for name in select(args.stack, list(known), "stack")]
         grid = {load.name: load for load in workload.grid(tuple(args.depth) or (32, 1))}
         loads = [grid[name] for name in select(args.load, list(grid), "load")]
-        figures = run(lab, chosen, loads, args.rounds)
+        figures = rounds.run(lab, chosen, [Section("random", "", tuple(loads))], args.rounds)
         problems = session.judge(lab)
     finally:
         lab.close()

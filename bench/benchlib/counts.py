@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vmlab.channel import CommandFailed
 from vmlab.machine import Machine
 
 MAGIC = 0x314E434344424E52
@@ -34,10 +33,13 @@ class Symbol:
 class Symbols:
     """Which function and module an address of the kernel belongs to, as long as no module is loaded or unloaded."""
 
-    def __init__(self, machine: Machine) -> None:
-        text = machine.run("cat /proc/kallsyms", 120)
+    @classmethod
+    def of(cls, machine: Machine) -> Symbols:
+        return cls(machine.run("cat /proc/kallsyms", 120))
+
+    def __init__(self, kallsyms: str) -> None:
         found: dict[int, Symbol] = {}
-        for line in text.splitlines():
+        for line in kallsyms.splitlines():
             address, kind, name, *rest = line.split()
             # Variables per CPU have small addresses.
             if kind in "tTwW" and len(address) == 16 and int(address, 16) >> 63:
@@ -46,7 +48,7 @@ class Symbols:
                 if known.name.startswith(("__pfx_", "__cfi_")):
                     found[symbol.address] = symbol
         if not found:
-            raise CommandFailed(f"{machine.name}: /proc/kallsyms shows no addresses")
+            raise CountError("/proc/kallsyms shows no addresses")
         self._sorted = sorted(found.values(), key=lambda s: s.address)
         self._addresses = [s.address for s in self._sorted]
         self._by_name: dict[str, set[int]] = {}

@@ -22,7 +22,7 @@ def server_modules(m: Measured) -> float:
 
 
 def both_machines(m: Measured) -> float:
-    return m.instructions
+    return m.work
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,23 @@ EVENTS = {
 }
 
 
+TIMER = "timer interrupts"
+
+
 @dataclass
 class Side:
     """One machine's part, all by I/O."""
 
     instructions: float
+    timer: float  # of them for the timer's interrupts, whose number depends on time alone
     modules: dict[str, float]
     functions: dict[tuple[str, str], float]
     events: dict[str, float]
+
+    @property
+    def work(self) -> float:
+        """Instructions without those of the timer."""
+        return self.instructions - self.timer
 
     def of(self, modules: tuple[str, ...]) -> float:
         return sum(self.modules.get(m, 0.0) for m in modules)
@@ -57,17 +66,17 @@ class Measured:
     fio: dict[str, object] = field(default_factory=dict)
 
     @property
-    def instructions(self) -> float:
-        return sum(side.instructions for side in self.sides.values())
+    def work(self) -> float:
+        return sum(side.work for side in self.sides.values())
 
 
-def side_of(delta: Delta, symbols: Symbols, ios: float) -> Side:
+def side_of(delta: Delta, symbols: Symbols, ios: float, tick: float) -> Side:
     functions = {key: count / ios for key, count in delta.functions(symbols).items()}
     modules: dict[str, float] = {}
     for (module, _), count in functions.items():
         modules[module] = modules.get(module, 0.0) + count
     events = {event: sum(delta.executions(symbols, name) for name in names) / ios for event, names in EVENTS.items()}
-    return Side(delta.instructions / ios, modules, functions, events)
+    return Side(delta.instructions / ios, events[TIMER] * tick, modules, functions, events)
 
 
 class Meter:
@@ -77,10 +86,27 @@ class Meter:
         self._lab = lab
         self._counts = {role: Counts(lab.machines[role].counts) for role in ROLES}
         self._symbols: dict[str, Symbols] = {}
+        self.tick: dict[str, float] = {}  # instructions of a timer interrupt, with what it sets off
 
     def learn(self) -> None:
         """Modules were loaded: read the symbols anew."""
-        self._symbols = {role: Symbols(self._lab.machines[role]) for role in ROLES}
+        self._symbols = {role: Symbols.of(self._lab.machines[role]) for role in ROLES}
+        if not self.tick:
+            self._learn_tick()
+
+    def _learn_tick(self) -> None:
+        """What the kernel executes while a program keeps the CPU busy is the timer's."""
+        jobs = {role: self._lab.machines[role].spawn("timeout 4 sh -c 'while :; do :; done' || true") for role in ROLES}
+        time.sleep(1.0)
+        before = {role: self._counts[role].snapshot() for role in ROLES}
+        time.sleep(2.0)
+        for role in ROLES:
+            delta = self._counts[role].snapshot().since(before[role])
+            ticks = sum(delta.executions(self._symbols[role], name) for name in EVENTS[TIMER])
+            kernel = sum(length * count for address, length, count in delta.blocks if address)
+            self.tick[role] = kernel / ticks if ticks else 0.0
+        for role, job in jobs.items():
+            self._lab.machines[role].wait(job)
 
     def run(self, load: Workload, devices: list[str], limit: float = 120) -> Measured:
         wanted = self._symbols["client"].addresses(COMPLETED)
@@ -109,7 +135,8 @@ class Meter:
         ios = {"client": float(deltas["client"].executions(self._symbols["client"], COMPLETED)),
                "server": moments[1][1] - moments[0][1]}
         return Measured(int(ios["client"]), moments[1][0] - moments[0][0],
-                        {role: side_of(deltas[role], self._symbols[role], ios[role]) for role in ROLES},
+                        {role: side_of(deltas[role], self._symbols[role], ios[role], self.tick[role])
+                         for role in ROLES},
                         workload.parse(result.out))
 
     def close(self) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vmlab import make, rnbd
+from vmlab import machine, make, rnbd, turn
 from vmlab.lab import Lab, Options
 from vmlab.channel import MachineError
 
-from . import TOP
+from . import TOP, selftest
 from .measure import Meter
 from .stacks import Stack
 
@@ -20,6 +20,15 @@ OUT = TOP / "build/bench"
 
 class BenchError(Exception):
     pass
+
+
+def begin() -> None:
+    """Before anything else: the harness is sound, and it is this run's turn."""
+    complaints = selftest.run()
+    if complaints:
+        raise BenchError("the harness itself is broken:\n" + "\n".join(complaints))
+    machine.guard()
+    turn.take()
 
 
 def plugin() -> Path:
@@ -60,9 +69,9 @@ def attached(lab: Lab, meter: Meter, stack: Stack, backing: list[str],
 def judge(lab: Lab) -> list[str]:
     """What the kernel logs complain of."""
     problems = []
-    for role, machine in lab.machines.items():
+    for role, vm in lab.machines.items():
         try:
-            problems += [f"{role}: {line}" for line in machine.judge()]
+            problems += [f"{role}: {line}" for line in vm.judge()]
         except MachineError as e:
             problems.append(str(e))
     return problems

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vmlab import peers, rnbd
 from vmlab.lab import Lab
+from vmlab.machine import Machine
 
 SESSION = "bench"
 NQN = "bench"
@@ -58,12 +59,16 @@ class Rnbd(Stack):
         return self.name.rpartition("-")[0]
 
     def prepare(self, lab: Lab) -> None:
+        self.put(lab.client)
+        self.put(lab.server)
+
+    def put(self, machine: Machine) -> None:
+        """The set of modules into a machine that was just booted."""
         with tempfile.TemporaryDirectory() as folder:
             for name, path in self.modules.items():
                 copy = Path(folder) / f"{self.build}-{name}.ko"
                 copy.write_bytes(path.read_bytes())
-                lab.client.put(copy)
-                lab.server.put(copy)
+                machine.put(copy)
 
     def _insert(self, *names: str, **parameters: str) -> str:
         lines = ["modprobe -a ib_core rdma_cm configfs"]
@@ -72,10 +77,13 @@ class Rnbd(Stack):
             lines.append(f"insmod /share/{self.build}-{name}.ko {' '.join(words)}")
         return "\n".join(lines)
 
-    def load(self, lab: Lab) -> None:
+    def load_server(self, lab: Lab) -> None:
         value = "Y" if self.invalidate else "N"
         lab.server.run(self._insert("rtrs-core", "rtrs-server", "rnbd-server",
                                     rtrs_server=f"always_invalidate={value}"), 90)
+
+    def load(self, lab: Lab) -> None:
+        self.load_server(lab)
         lab.client.run(self._insert("rtrs-core", "rtrs-client", "rnbd-client"), 90)
 
     def attach(self, lab: Lab, disks: list[str], nics: tuple[int, ...] = (0,)) -> list[str]:

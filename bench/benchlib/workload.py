@@ -16,6 +16,7 @@ class Workload:
     bs: str = "4k"
     depth: int = 1
     jobs: int = 1
+    devices: int = 1  # each job uses all of them in turn
     count: int = 3000  # I/Os that are measured, of all jobs together
     warm: int = 600  # before them
     more: dict[str, object] = field(default_factory=dict, compare=False)
@@ -32,7 +33,7 @@ class Workload:
                                       "norandommap": 1, "output-format": "json", "percentile_list": "50:99:99.9"}
         if "bs" not in self.more and "bssplit" not in self.more and "bsrange" not in self.more:
             options["bs"] = self.bs
-        return fio.command(self.name, ":".join(devices), **options, **self.more)
+        return fio.command(self.name, ":".join(devices[:self.devices]), **options, **self.more)
 
 
 def parse(text: str) -> dict[str, object]:

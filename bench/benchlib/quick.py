@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The check: ratios of instructions for each I/O, against those that are stored in baseline.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from . import goals
+from .goals import Figures, Ratio
+
+BASELINE = Path(__file__).resolve().parents[1] / "baseline.json"
+
+
+def stored_ratios() -> Any:
+    return json.loads(BASELINE.read_text(encoding="utf-8"))
+
+
+def compare(found: list[Ratio], stored: Any, problems: list[str]) -> tuple[list[str], int, int]:
+    """Lines to print, how many ratios are no worse than stored, and how many are; the kernel logs count as one more."""
+    lines = [f"     {'ratio':<62} {'is':>7} {'stored':>7}"]
+    passed = failed = 0
+    known = {r.key: r for r in found}
+    for key, before in stored["ratios"].items():
+        ratio = known.get(key)
+        limit = before * (1 + stored["tolerance"][key.partition(":")[0]])
+        good = ratio is not None and ratio.value <= limit
+        passed, failed = passed + good, failed + (not good)
+        value = f"{ratio.value:7.3f}" if ratio else "missing"
+        note = "" if good else f"  more than {limit:.3f}"
+        if ratio and ratio.value < before * 2 - limit:
+            note = "  better: store it with --update"
+        lines.append(f"{'ok  ' if good else 'FAIL'} {key:<62} {value} {before:7.3f}{note}")
+    for key in known.keys() - stored["ratios"].keys():
+        failed += 1
+        lines.append(f"FAIL {key:<62} {known[key].value:7.3f}  not stored: --update")
+    good = not problems
+    passed, failed = passed + good, failed + (not good)
+    lines.append(f"{'ok  ' if good else 'FAIL'} kernel logs")
+    lines += [f"     {problem}" for problem in problems]
+    return lines, passed, failed
+
+
+def update(figures: Figures) -> None:
+    """Store the ratios that were found; how much worse they may become stays as it is."""
+    stored = stored_ratios()
+    stored["ratios"] = {r.key: round(r.value, 3) for r in goals.ratios(figures)}
+    BASELINE.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")

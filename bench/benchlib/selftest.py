@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tests of the harness itself that need no machine."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from array import array
+from pathlib import Path
+
+from . import goals, plan, quick
+from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
+from .goals import Ratio
+from .measure import Measured, Side, side_of
+
+KALLSYMS = """0000000000000000 A fixed_percpu_data
+ffffffff81000000 T first
+ffffffff81000100 t inner.isra.0
+ffffffff81000200 D data
+ffffffff81000300 T last
+ffffffffc0000000 t work\t[rtrs_client]
+ffffffffc0000040 t more\t[rtrs_client]
+"""
+
+
+def write(path: Path, *slots: tuple[int, int, int], lost: int = 0) -> None:
+    """A file as the plugin leaves it."""
+    head = array("Q", [MAGIC, len(slots), 1 << 20, lost]).tobytes()
+    path.write_bytes(head.ljust(HEADER, b"\0") + array("Q", [word for slot in slots for word in slot]).tobytes())
+
+
+class SymbolsTest(unittest.TestCase):
+    def test_an_address_belongs_to_the_function_that_begins_before_it(self) -> None:
+        symbols = Symbols(KALLSYMS)
+        self.assertEqual(symbols.at(0xffffffff81000080).name, "first")
+        self.assertEqual(symbols.at(0xffffffff81000280).name, "inner.isra.0")  # data is no function
+        self.assertEqual((symbols.at(0xffffffffc0000044).name, symbols.at(0xffffffffc0000044).module),
+                         ("more", "rtrs_client"))
+        self.assertEqual(symbols.at(0).module, USER)
+
+    def test_a_variant_stands_for_a_function_that_is_not_there(self) -> None:
+        symbols = Symbols(KALLSYMS)
+        self.assertEqual(symbols.addresses("inner"), {0xffffffff81000100})
+        self.assertEqual(symbols.addresses("none"), set())
+
+    def test_a_machine_that_hides_addresses_is_no_use(self) -> None:
+        self.assertRaises(CountError, Symbols, "0000000000000000 T first\n")
+
+
+class CountsTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "counts"
+
+    def open(self) -> Counts:
+        counts = Counts(self.path)
+        self.addCleanup(counts.close)
+        return counts
+
+    def test_what_lies_between_two_snapshots_is_divided_by_the_ios(self) -> None:
+        first, work, more = 0xffffffff81000000, 0xffffffffc0000000, 0xffffffffc0000050
+        write(self.path, (0, 5, 10), (first, 4, 7), (work, 10, 0))
+        counts = self.open()
+        before = counts.snapshot()
+        write(self.path, (0, 5, 12), (first, 4, 7), (work, 10, 2), (more, 3, 4), (work, 6, 2))
+        side = side_of(counts.snapshot().since(before), Symbols(KALLSYMS), 2, 0)
+        self.assertEqual(side.instructions, (2 * 5 + 2 * 10 + 4 * 3 + 2 * 6) / 2)
+        self.assertEqual(side.modules, {USER: 5, "rtrs_client": 22})
+        self.assertEqual(side.functions[("rtrs_client", "work")], 16)
+
+    def test_an_execution_is_a_block_at_the_first_instruction(self) -> None:
+        work = 0xffffffffc0000000
+        write(self.path)
+        before = self.open().snapshot()
+        write(self.path, (work, 10, 2), (work, 6, 3), (work + 8, 2, 100))
+        delta = self.open().snapshot().since(before)
+        self.assertEqual(delta.executions(Symbols(KALLSYMS), "work"), 5)
+
+    def test_a_watch_finds_blocks_that_come_later(self) -> None:
+        work = 0xffffffffc0000000
+        write(self.path, (work + 4, 1, 9))
+        watch = self.open().watch({work})
+        self.assertEqual(watch.read(), 0)
+        write(self.path, (work + 4, 1, 9), (work, 3, 2))
+        self.assertEqual(watch.read(), 2)
+        write(self.path, (work + 4, 1, 9), (work, 3, 4), (work, 4, 1))
+        self.assertEqual(watch.read(), 5)
+
+    def test_lost_blocks_are_an_error(self) -> None:
+        write(self.path, lost=1)
+        self.assertRaises(CountError, self.open().snapshot)
+
+
+class ComparisonTest(unittest.TestCase):
+    STORED = {"tolerance": {"client modules": 0.03}, "ratios": {}}
+
+    def ratio(self, value: float) -> Ratio:
+        return Ratio(goals.goals()[0], "4k-randwrite-32", value)
+
+    def verdict(self, value: float, stored: float) -> tuple[int, int]:
+        found = self.ratio(value)
+        return quick.compare([found], {**self.STORED, "ratios": {found.key: stored}}, [])[1:]
+
+    def test_only_worse_fails(self) -> None:
+        self.assertEqual(self.verdict(0.5, 0.5), (2, 0))
+        self.assertEqual(self.verdict(0.514, 0.5), (2, 0))
+        self.assertEqual(self.verdict(0.516, 0.5), (1, 1))
+        self.assertEqual(self.verdict(0.3, 0.5), (2, 0))
+
+    def test_missing_unknown_and_complaints_fail(self) -> None:
+        found = self.ratio(0.5)
+        self.assertEqual(quick.compare([], {**self.STORED, "ratios": {found.key: 0.5}}, [])[1:], (1, 1))
+        self.assertEqual(quick.compare([found], self.STORED, [])[1:], (1, 1))
+        self.assertEqual(quick.compare([], self.STORED, ["client: BUG"])[1:], (0, 1))
+
+    def test_a_ratio_is_the_middle_of_those_within_a_round(self) -> None:
+        def one(client: float) -> Measured:
+            side = Side(client, 0, {"rtrs_client": client}, {}, {})
+            return Measured(1, 1, {"client": side, "server": Side(10, 0, {"rtrs_server": 10}, {}, {})})
+
+        figures = {"ours-Y": {"4k-randwrite-32": [one(5), one(50), one(8)]},
+                   "intree-Y": {"4k-randwrite-32": [one(10), one(100), one(10)]}}
+        found = {r.goal.title: r.value for r in goals.ratios(figures)}
+        self.assertEqual(found["client modules"], 0.5)
+        self.assertEqual(found["server modules"], 1.0)
+
+
+class PlanTest(unittest.TestCase):
+    def test_names_of_loads_are_unique(self) -> None:
+        names = [load.name for section in plan.sections() for load in section.loads]
+        self.assertEqual(len(names), len(set(names)))
+
+
+def run() -> list[str]:
+    """Complaints; empty when all is well."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(__import__(__name__, fromlist=["run"]))
+    result = unittest.TestResult()
+    suite.run(result)
+    return [text for _, text in [*result.errors, *result.failures]]

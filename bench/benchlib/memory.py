@@ -14,8 +14,15 @@ from . import session
 from .stacks import Stack
 
 DEVICES = 16
+# Caches, empty slabs, and the pages and figures that a CPU keeps for itself.
 FREE = """sync
-for n in 1 2; do echo 3 >/proc/sys/vm/drop_caches; sleep 0.5; done
+sleep 0.5
+for n in 1 2; do
+	echo 3 >/proc/sys/vm/drop_caches
+	for cache in /sys/kernel/slab/*/shrink; do echo 1 >$cache; done
+	echo 1 >/proc/sys/vm/compact_memory
+	cat /proc/sys/vm/stat_refresh
+done
 sed -n 's/^MemFree: *//p' /proc/meminfo
 """
 

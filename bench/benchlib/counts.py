@@ -53,7 +53,8 @@ class Symbols:
         self._addresses = [s.address for s in self._sorted]
         self._by_name: dict[str, set[int]] = {}
         for symbol in self._sorted:
-            self._by_name.setdefault(symbol.name, set()).add(symbol.address)
+            for name in (symbol.name, f"{symbol.module}:{symbol.name}"):
+                self._by_name.setdefault(name, set()).add(symbol.address)
 
     def at(self, address: int) -> Symbol:
         if not address:
@@ -62,7 +63,7 @@ class Symbols:
         return self._sorted[place] if place >= 0 else Symbol(address, "?", KERNEL)
 
     def addresses(self, name: str) -> set[int]:
-        """Where functions of this name begin; where there is none, what GCC made of it (name.isra.0 ...)."""
+        """Where functions of this name, or module:name, begin; where there is none, GCC's variants (name.isra.0)."""
         return self._by_name.get(name) or {a for s, found in self._by_name.items() if s.startswith(f"{name}.")
                                            for a in found}
 

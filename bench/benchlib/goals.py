@@ -55,7 +55,11 @@ def goals(build: str = "ours") -> list[Goal]:
 class Ratio:
     goal: Goal
     load: str
-    value: float
+    rounds: tuple[float, ...]  # the ratio within each
+
+    @property
+    def value(self) -> float:
+        return median(self.rounds)
 
     @property
     def reached(self) -> bool:
@@ -67,15 +71,15 @@ class Ratio:
 
 
 def ratios(figures: Figures, build: str = "ours") -> list[Ratio]:
-    """All that these figures allow to say; the median over the rounds of the ratio within each round."""
+    """All that these figures allow to say."""
     found = []
     for goal in goals(build):
         ours, other = figures.get(goal.stack, {}), figures.get(goal.other, {})
         for load in ours:
             kind = "read" if "read" in load else "write"
             if load.startswith("4k-") and kind in goal.kinds and load in other:
-                found.append(Ratio(goal, load, median(goal.what(a) / goal.what(b)
-                                                      for a, b in zip(ours[load], other[load]))))
+                found.append(Ratio(goal, load, tuple(goal.what(a) / goal.what(b)
+                                                     for a, b in zip(ours[load], other[load]))))
     return found
 
 

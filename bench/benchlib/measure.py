@@ -18,10 +18,11 @@ COMPLETED = "aio_complete_rw"
 
 # What happened, by functions that are entered once each time: soft-RoCE's, the network's, the scheduler's.
 EVENTS = {
+    "sends posted": ("rdma_rxe:do_complete",),  # each ends there, whether it makes a completion or not
     "doorbells": ("rxe_post_send",),
     "registrations": ("rxe_reg_fast_mr",),
     "invalidations": ("rxe_invalidate_mr",),
-    "receives posted": ("rxe_post_recv",),
+    "receives posted": ("rdma_rxe:post_one_recv",),
     "completions": ("rxe_cq_post",),
     "completion calls": ("rxe_send_complete",),
     "polls": ("rxe_poll_cq",),

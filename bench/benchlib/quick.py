@@ -25,10 +25,11 @@ def compare(found: list[Ratio], stored: Any, problems: list[str]) -> tuple[list[
     for key, before in stored["ratios"].items():
         ratio = known.get(key)
         limit = before * (1 + stored["tolerance"][key.partition(":")[0]])
-        good = ratio is not None and ratio.value <= limit
+        # What became dearer is so in every round; what happened on the host meanwhile is not.
+        good = ratio is not None and min(ratio.rounds) <= limit
         passed, failed = passed + good, failed + (not good)
         value = f"{ratio.value:7.3f}" if ratio else "missing"
-        note = "" if good else f"  more than {limit:.3f}"
+        note = "" if good else f"  more than {limit:.3f} in every round"
         if ratio and ratio.value < before * 2 - limit:
             note = "  better: store it with --update"
         lines.append(f"{'ok  ' if good else 'FAIL'} {key:<62} {value} {before:7.3f}{note}")

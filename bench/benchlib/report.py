@@ -95,6 +95,18 @@ def modules_text(load: str, stacks: list[Stack], figures: Figures) -> list[str]:
     return _table(f"{load}: instructions for each I/O by module", stacks, rows)
 
 
+def scaling_text(section: Section, stacks: list[Stack], figures: Figures) -> list[str]:
+    """What is left of the best throughput where it is least, and how much more an I/O costs where it costs most."""
+    rows = []
+    for kind in ("read", "write"):
+        loads = [load for load in section.loads if load.kind == kind]
+        rates = [[median([iops(m, kind) for m in figures[s.name][load.name]]) for load in loads] for s in stacks]
+        costs = [[median([m.work for m in figures[s.name][load.name]]) for load in loads] for s in stacks]
+        rows += [(f"{kind}: least / best I/O per second", [f"{min(r) / max(r):.2f}" for r in rates]),
+                 (f"{kind}: most / least instructions for each I/O", [f"{max(c) / min(c):.2f}" for c in costs])]
+    return _table("Over all of these", stacks, rows)
+
+
 def ratio_text(figures: Figures) -> list[str]:
     lines = ["", "## Ratios", "", "| what | of | to | load | is | goal | |", "|---|---|---|---|---|---|---|"]
     for r in goals.ratios(figures):
@@ -111,10 +123,13 @@ def write(folder: Path, head: list[str], sections: list[Section], stacks: list[S
         lines += section_text(section, stacks, figures)
         for name, title in plots.draw(folder, section, stacks, figures):
             lines += ["", f"![{title}]({name})"]
+        if section.name in ("jobs", "devices"):
+            lines += scaling_text(section, stacks, figures)
         if section.name == "random":
             for load in section.loads:
                 lines += events_text(load.name, stacks, figures) + modules_text(load.name, stacks, figures)
-    lines += ["", "## Commands", "", "On the client, for each stack and round:", ""]
+    lines += ["", "## Commands", "", "On the client, for each stack and round; every script that ran in a machine, "
+              "with what it printed, is in build/bench/lab/machines.", ""]
     for section in sections:
         nodes = [f"/dev/DISK{n}" for n in range(1, section.disks + 1)]
         lines += [f"    {load.command(nodes)}" for load in section.loads]

@@ -24,6 +24,7 @@ TEST(RnbdadmLine, OverviewAndHelp)
 	EXPECT_TRUE(has(run_line(host, "path add --help").out, "[SRC@]DST"));
 	EXPECT_TRUE(has(run_line(host, "help path add").out, "[SRC@]DST"));
 	EXPECT_TRUE(has(run_line(host, "--version").out, "rnbdadm "));
+	EXPECT_EQ(run_line(host, "version").out, run_line(host, "--version").out);
 	for (const auto &command : rnbdadm::commands())
 		EXPECT_EQ(run_line(host, std::string(command.name) + " --help").code, 0)
 		    << command.name;
@@ -55,6 +56,9 @@ TEST(RnbdadmLine, MistakesAreNamed)
 	    {"map x --session new", "a new one needs --path"},
 	    {"map x --session new --path 10.0.0", "'10.0.0' is no address"},
 	    {"map x --session new --path 10.0.0.1@host", "'host' is no address"},
+	    {"map x --session new --path 10.0.0.999", "'10.0.0.999' is no address"},
+	    {"map x --session new --path 10.0.0.1:1234", "a port is given apart"},
+	    {"map x --session new --path gid:fe80::1::2", "is no address"},
 	    {"resize rnbd0 12Q", "is no size"},
 	    {"resize rnbd0 513", "is no size"},
 	    {"unmap", "name devices, or give --all"},
@@ -62,6 +66,7 @@ TEST(RnbdadmLine, MistakesAreNamed)
 	    {"list --raw=1", "takes no value"},
 	    {"session set store polcy=rr", "did you mean 'policy'"},
 	    {"session set store policy=fast", "is not round-robin"},
+	    {"session set store policy round-robin", "policy has no value"},
 	    {"session set store request-timeout=4000", "0 (no limit) to 3600"},
 	    {"stats --interval 0", ""},
 	};
@@ -125,7 +130,9 @@ TEST(RnbdadmMap, Refusals)
 			      {EPERM, 1, "another session has the device open"},
 			      {ECONNREFUSED, 1, "nobody listens"},
 			      {EHOSTUNREACH, 1, "no route"},
-			      {EACCES, 8, "refuses access"},
+			      {EACCES, 1, "refuses access"},
+			      {EUSERS, 1, "as many sessions"},
+			      {ECONNRESET, 1, "rnbd_server is not loaded"},
 			      {ETIMEDOUT, 7, "not decided within"},
 			      {EEXIST, 5, "already"}};
 	for (const Case &c : cases) {
@@ -134,6 +141,34 @@ TEST(RnbdadmMap, Refusals)
 		EXPECT_EQ(o.code, c.code) << o.err;
 		EXPECT_TRUE(has(o.err, c.says)) << o.err;
 		EXPECT_EQ(o.out, "");
+	}
+}
+
+// What this machine refuses is not said to be the server's word.
+TEST(RnbdadmMap, NotRoot)
+{
+	FakeHost host;
+	host.client();
+	host.is_root = false;
+	for (const char *line : {"map /dev/sda", "unmap rnbd0", "path disconnect 10.0.1.1"}) {
+		Outcome o = run_line(host, line);
+		EXPECT_EQ(o.code, 8) << line;
+		EXPECT_TRUE(has(o.err, "no permission") && has(o.err, "root")) << o.err;
+		EXPECT_FALSE(has(o.err, "server refuses")) << o.err;
+	}
+	EXPECT_EQ(run_line(host, "list").code, 0);
+	EXPECT_EQ(run_line(host, "map /dev/sda --dry-run").code, 0);
+}
+
+// A scope belongs to a link-local address.
+TEST(RnbdadmMap, AddressesOfEachKind)
+{
+	for (const char *path : {"10.0.0.1", "ip:fd00::1", "fe80::1%eth0@fe80::2%eth0",
+				 "gid:fe80:0000:0000:0000:0202:c9ff:fe00:0001"}) {
+		FakeHost host;
+		host.client();
+		Outcome o = run_words(host, {"map", "/dev/sda", "-s", "new", "-p", path});
+		EXPECT_EQ(o.code, 0) << path << o.err;
 	}
 }
 
@@ -209,7 +244,9 @@ TEST(RnbdadmUnmap, AllSparesWhatOthersMapped)
 	FakeHost host;
 	host.client();
 	run_line(host, "map /dev/sda");
-	EXPECT_EQ(run_line(host, "unmap --all").code, 0);
+	Outcome spared = run_line(host, "unmap --all");
+	EXPECT_EQ(spared.code, 0);
+	EXPECT_TRUE(has(spared.err, "2 not mapped by this program")) << spared.err;
 	EXPECT_TRUE(host.exists("/sys/block/rnbd0"));
 	EXPECT_FALSE(host.exists("/sys/block/rnbd2"));
 	EXPECT_FALSE(host.exists("/run/rnbd/devices/rnbd2"));
@@ -333,8 +370,9 @@ TEST(RnbdadmServer, Exports)
 {
 	FakeHost host;
 	host.server();
-	EXPECT_EQ(run_line(host, "server export add vm2 /dev/vg0/vm2 -a ro --client alpha").code,
-		  0);
+	Outcome added = run_line(host, "server export add vm2 /dev/vg0/vm2 -a ro --client alpha");
+	EXPECT_EQ(added.code, 0);
+	EXPECT_TRUE(has(added.err, "/dev/vg0/vm2 does not exist now")) << added.err;
 	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/device_path"), "/dev/vg0/vm2");
 	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/allowed_sessions"), "alpha");
 	EXPECT_EQ(host.writes.back(), "/sys/kernel/config/rnbd/exports/vm2/enable <- 1");

@@ -151,6 +151,49 @@ TEST(RnbdadmStats, MicrosecondsWhereTheModuleHasThem)
 	EXPECT_NE(o.out.find("128 us  128 us"), std::string::npos) << o.out;
 }
 
+// Exports by name do not close what lies below dev_search_path.
+TEST(RnbdadmDoctor, WhatTheServerOffers)
+{
+	FakeHost host;
+	host.server();
+	std::string parameters = "/sys/module/rnbd_server/parameters/";
+	host.put(parameters + "dev_search_path", "/");
+	host.put(parameters + "exports_only", "N");
+	std::string note = "not just the exports";
+	EXPECT_NE(run_line(host, "doctor").out.find(note), std::string::npos);
+	host.put(parameters + "exports_only", "Y");
+	EXPECT_EQ(run_line(host, "doctor").out.find("all of its block devices"), std::string::npos);
+	host.put(parameters + "exports_only", "N");
+	host.put(parameters + "dev_search_path", "/dev/rnbd");
+	EXPECT_EQ(run_line(host, "doctor").out.find("all of its block devices"), std::string::npos);
+}
+
+TEST(RnbdadmDoctor, EveryMistakeOfTheConfigurationIsIndented)
+{
+	FakeHost host;
+	host.client();
+	host.put("/etc/rnbd/rnbd.conf", "[sesion a]\nnonsense");
+	std::string out = run_line(host, "doctor").out;
+	EXPECT_NE(out.find("\n            /etc/rnbd/rnbd.conf:2"), std::string::npos) << out;
+}
+
+TEST(RnbdadmExplain, APathThatNeverFailed)
+{
+	FakeHost host;
+	host.client(true);
+	host.put("/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1/stats/reconnects",
+		 "0 0");
+	std::string out = run_line(host, "explain rnbd0").out;
+	EXPECT_NE(out.find("disconnected by hand"), std::string::npos) << out;
+}
+
+TEST(RnbdadmStats, AnIntervalMeansWatch)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_NE(run_line(host, "stats --count 1").out.find("READS/s"), std::string::npos);
+}
+
 TEST(RnbdadmStats, OneObjectAndReset)
 {
 	FakeHost host;

@@ -40,6 +40,10 @@ int Call::try_write(const std::string &path, const std::string &text)
 		out << fmt::format("write '{}' to {}\n", text, path);
 		return 0;
 	}
+	// Else the reason would be taken for the server's.
+	if (!host.may_write(path))
+		throw Failure(Exit::Denied, fmt::format("no permission to write to {}", path),
+			      "run it as root");
 	say(fmt::format("writing '{}' to {}", text, path));
 	bool told = false;
 	if (terminal.err_is_terminal)
@@ -68,7 +72,7 @@ void Call::write(const std::string &path, const std::string &text, Action action
 		    fmt::format("{}: not decided within {:.0f} s; the kernel goes on with it", what,
 				timeout),
 		    "look again with rnbdadm list, or give it more time with --timeout");
-	throw Failure(exit_of(error), fmt::format("{}: {}", what, words_of(error, action)));
+	throw Failure(exit_of(error, action), fmt::format("{}: {}", what, words_of(error, action)));
 }
 
 bool Call::wait_for(const std::function<bool()> &done)

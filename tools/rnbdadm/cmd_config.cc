@@ -128,7 +128,11 @@ std::vector<Command> config_commands()
 	     apply},
 	    {"diff",
 	     "show where what runs differs from what is configured",
-	     "Exits with 12 if there is a difference.",
+	     "Compares sessions with their paths and settings, devices and exports. Prints a line "
+	     "for "
+	     "each difference; nothing, if there is none. What the configuration leaves to the "
+	     "module "
+	     "is no difference. Exits with 12 if there is one.",
 	     {},
 	     {{"missing-only", 0, "", "leave out what runs and is not configured"}},
 	     {{"rnbdadm diff", ""}},
@@ -136,8 +140,9 @@ std::vector<Command> config_commands()
 	     diff},
 	    {"save",
 	     "print what runs as a configuration",
-	     "The port of a session's server is not known to the kernel; it is taken from the "
-	     "present "
+	     "Sessions with their paths and settings, devices and exports, in the format of "
+	     "rnbd.conf(5). A device that was mapped from a configuration keeps its name. The "
+	     "port of a session's server is not known to the kernel; it is taken from the present "
 	     "configuration if that has the session.",
 	     {},
 	     {{"file", 0, "FILE", "write it to FILE", "file"},

@@ -25,7 +25,8 @@ void print_findings(Call &call, const std::vector<Finding> &findings)
 		    coloured(fmt::format("{:7}", f.verdict), f.verdict, call.style.colour);
 		call.out << fmt::format("{}  {}: {}\n", verdict, f.check, f.text);
 		if (!f.advice.empty())
-			call.out << fmt::format("         -> {}\n", f.advice);
+			call.out << fmt::format("         -> {}\n",
+						replace_all(f.advice, "\n", "\n            "));
 	}
 }
 

@@ -23,6 +23,7 @@ std::string json_schema()
 			switch (field.unit) {
 			case Unit::Text:
 			case Unit::State:
+			case Unit::Owner:
 				type = {"string", "null"};
 				break;
 			case Unit::Flag:

@@ -78,7 +78,9 @@ Exit unmap(Call &call)
 			spared++;
 	}
 	if (spared)
-		call.say(fmt::format("{} not mapped by this program: left as they are", spared));
+		call.terminal.err << fmt::format(
+		    "{} not mapped by this program and left alone; --others-too takes all\n",
+		    spared);
 	if (all)
 		return call.each(chosen.size(), [&](std::size_t i) {
 			unmap_device(call, chosen[i], call.has("force"));
@@ -278,12 +280,12 @@ std::vector<Command> map_commands()
 	     unmap},
 	    {"remap",
 	     "open a device on the server again",
-	     "A device that is closed is opened again. Nothing happens to one that is open, unless "
-	     "--force is given: then it is unmapped and mapped again, as it was. That is what "
-	     "helps "
-	     "after 'rnbdadm server close' on the server: the client need not learn of it, the "
-	     "disk "
-	     "stays 'open', and its I/O fails.",
+	     "A device that is closed, such as after 'rnbdadm server close' on the server, is "
+	     "opened "
+	     "again. Nothing happens to one that is open, unless --force is given: then it is "
+	     "unmapped and mapped again, as it was. That helps where the client does not learn "
+	     "that the server has closed it, since one of the two has the kernel's own modules: "
+	     "the disk stays 'open', and its I/O fails.",
 	     {devices},
 	     {{"force", 'f', "", "unmap it and map it again if it is open; it must not be in use"}},
 	     {{"rnbdadm remap rnbd0", ""}},
@@ -291,7 +293,9 @@ std::vector<Command> map_commands()
 	     remap},
 	    {"resize",
 	     "give a disk another size, after the device has grown on the server",
-	     "The server is not asked: reads and writes beyond the real end fail.",
+	     "A disk follows its device by itself, within seconds, unless client or server has the "
+	     "kernel's own modules; then this is needed. The server is not asked: reads and writes "
+	     "beyond the real end fail.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device"},
 	      {"SIZE", "bytes as 10G, 512M or 4096, or sectors of 512 bytes as 2048s"}},
 	     {{"shrink", 0, "", "allow a size that is smaller than the present one"}},

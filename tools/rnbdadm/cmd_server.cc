@@ -127,6 +127,12 @@ Exit export_add(Call &call)
 	for (const std::string &address : call.values("address"))
 		request.addresses.push_back(check_address_rule(address));
 	add_export(call, request);
+	// That is legal: it may come later, as a logical volume that is not active yet.
+	if (!call.host.exists(request.device_path))
+		call.terminal.err << fmt::format(
+		    "{} does not exist now: clients cannot use the export "
+		    "before it does\n",
+		    request.device_path);
 	return Exit::Done;
 }
 
@@ -172,7 +178,10 @@ std::vector<Command> server_commands()
 	     server_show},
 	    {"server close",
 	     "close a device for a client",
-	     "I/O of the client to it fails until the client maps it again: rnbdadm remap --force.",
+	     "The client's disk is 'closed' within seconds, and its I/O fails until 'rnbdadm "
+	     "remap' is "
+	     "run there. A client with the kernel's own modules does not notice: its disk stays "
+	     "'open', its I/O fails, and it needs 'rnbdadm remap --force'.",
 	     {{"DEVICE", "a block device, or a client's name of it", "served"},
 	      {"SESSION", "the session to close it for", "server-session", false}},
 	     {{"all", 0, "", "for every session that has it open"}},

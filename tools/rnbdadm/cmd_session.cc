@@ -48,6 +48,11 @@ Exit session_set(Call &call)
 		std::size_t equals = word.find('=');
 		std::string name = word.substr(0, equals);
 		const Setting *setting = find_setting(name);
+		if (equals == std::string::npos && setting)
+			throw Failure(
+			    Exit::Usage,
+			    fmt::format("session set: {} has no value: {}=VALUE", name, name),
+			    fmt::format("it is {}", setting->range));
 		if (equals == std::string::npos || !setting)
 			throw Failure(Exit::Usage,
 				      fmt::format("session set: there is no setting '{}'{}", name,

@@ -140,7 +140,7 @@ Exit stats(Call &call)
 				   "cannot reset the statistics in " + folders[i]);
 		});
 	}
-	if (call.has("watch"))
+	if (call.has("watch") || call.has("interval") || call.has("count"))
 		return watch(call, chosen, moment);
 	if (call.style.format == Format::Table && call.style.columns.empty()) {
 		Style style = call.style;
@@ -196,8 +196,9 @@ std::vector<Command> stats_commands()
 	     {{"OBJECT", "a device, session or path; all if not given", "device|session|path",
 	       false, true}},
 	     {{"watch", 'w', "", "print rates again and again"},
-	      {"interval", 'i', "SECONDS", "time between them, 1 if not given"},
-	      {"count", 0, "NUMBER", "how many times; for ever if not given"},
+	      {"interval", 'i', "SECONDS",
+	       "with --watch, which it implies: time between them, 1 if not given"},
+	      {"count", 0, "NUMBER", "likewise: how many times; for ever if not given"},
 	      {"reset", 0, "", "set the counts of the modules to zero"}},
 	     {{"rnbdadm stats", ""}, {"rnbdadm stats rnbd0 --watch --interval 5", ""}},
 	     nullptr,

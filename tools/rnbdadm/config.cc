@@ -39,7 +39,7 @@ const std::vector<ConfigKey> &config_keys()
 	     "this "
 	     "machine; needed"},
 	    {"access", "MODE", true, true, true, true, false,
-	     "ro, rw or migration; of an export the most that clients may ask for"},
+	     "ro, rw (if not given) or migration; of an export the most that clients may ask for"},
 	    {"poll-queues", "NUMBER", true, true, true, false, false,
 	     "queues for polled I/O, -1 for one per CPU"},
 	    {"no-path-timeout", "SECONDS", true, true, true, false, false,

@@ -113,12 +113,15 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 				    ""});
 	std::string search = parameter("rnbd_server", "dev_search_path");
 	bool exports = host.exists(kExports) && !host.list(kExports).empty();
-	if (search == "/" && !exports)
+	// Exports by name are offered besides what lies below dev_search_path, unless this says no.
+	if (search == "/" && parameter("rnbd_server", "exports_only") != "Y")
 		findings.push_back(
 		    {"exports", "note",
-		     "every machine that reaches this one can use all of its block devices",
-		     "narrow it: exports by name, or options rnbd_server "
-		     "dev_search_path=... in /etc/modprobe.d/rnbd.conf"});
+		     fmt::format("every machine that reaches this one can use all of its block "
+				 "devices{}",
+				 exports ? ", not just the exports" : ""),
+		     "narrow it: options rnbd_server dev_search_path=... or, for exports by name "
+		     "alone, exports_only=Y in /etc/modprobe.d/rnbd.conf"});
 	Number chunk = parse_number(parameter("rtrs_server", "max_chunk_size"));
 	Number depth = parse_number(parameter("rtrs_server", "sess_queue_depth"));
 	if (!chunk || !depth)
@@ -130,8 +133,8 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 	double each = static_cast<double>(*chunk) * static_cast<double>(*depth);
 	std::size_t sessions = read_sessions(host, true).size();
 	double used = each * static_cast<double>(sessions);
-	std::string text =
-	    fmt::format("{} pinned for each session, {} sessions now", human_bytes(each), sessions);
+	std::string text = fmt::format("{} pinned for each session; sessions now: {}",
+				       human_bytes(each), sessions);
 	if (total && used + each > static_cast<double>(*total) * 1024 / 2)
 		findings.push_back(
 		    {"memory", "problem",

@@ -77,6 +77,10 @@ std::string attempts(const Session &session, const Path &path)
 	if (!path.reconnects_failed)
 		return "";
 	std::int64_t failed = *path.reconnects_failed;
+	if (!failed)
+		return "; no attempt to reconnect has failed so far: it was disconnected by hand, "
+		       "or lost "
+		       "a moment ago";
 	if (!session.reconnect_attempts || *session.reconnect_attempts < 0)
 		return fmt::format("; {} attempts to reconnect failed so far, it goes on trying",
 				   failed);
@@ -148,9 +152,10 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 	else
 		findings.push_back(
 		    {name, "note",
-		     fmt::format(
-			 "port {}:{} is active here: the cause is on the way or at the server",
-			 path.hca, path.port),
+		     fmt::format("port {}:{} is active here: if nobody has disconnected the path, "
+				 "the cause is "
+				 "on the way or at the server",
+				 path.hca, path.port),
 		     fmt::format("ping {}; on the server: rnbdadm doctor",
 				 path.destination.substr(path.destination.find(':') + 1))});
 }

@@ -40,7 +40,10 @@ const Words kSpecial[] = {
     {EPERM, Action::Map,
      "the server refuses: another session has the device open for writing, or this client is not "
      "allowed to use it"},
-    {EACCES, Action::Map, "the server refuses access: the export is not for this session or mode"},
+    {EACCES, Action::Map,
+     "the server refuses access: the export is not for this session, address or mode, or the "
+     "server "
+     "offers exports by name alone and none has this one"},
     {EROFS, Action::Map, "the device is read-only on the server: map it with --access ro"},
     {EEXIST, Action::Map, "the device is mapped in this session already"},
     {ENXIO, Action::Map, "the session does not exist and no --path was given to make it"},
@@ -55,6 +58,8 @@ const Words kSpecial[] = {
     {ENODEV, Action::Remap, "the device is being removed"},
     {ENOENT, Action::Remap, "the server has no such device any more"},
     {EPERM, Action::Remap, "another session has the device open for writing"},
+    {ECONNABORTED, Action::Remap,
+     "the session's path is lost at present: the device comes back with it, or by rnbdadm recover"},
     {ENOENT, Action::Resize, "the device is not open at present: remap it first"},
     {EINVAL, Action::Resize, "the device cannot have that size"},
     {EEXIST, Action::AddPath, "the session has that path already"},
@@ -70,14 +75,20 @@ const Words kCommon[] = {
     {ECONNREFUSED, {}, "nobody listens there: is rnbd_server loaded, with this port?"},
     {ECONNRESET,
      {},
-     "the server rejected the connection: not an RTRS server, a session of that name from "
-     "elsewhere, or its limits are reached"},
+     "the server rejected the connection: rnbd_server is not loaded there or has another port, or "
+     "a "
+     "machine with another address has a session of that name"},
     {ECONNABORTED, {}, "the connection broke while it was set up"},
     {ENOTCONN, {}, "no path of the session is connected"},
     {EHOSTUNREACH, {}, "there is no route to the server, or no RDMA device leads there"},
     {ENETUNREACH, {}, "there is no route to the server's network"},
     {EADDRNOTAVAIL, {}, "this machine does not have the source address on an RDMA device"},
     {ENODEV, {}, "no RDMA device serves this address (see: rnbdadm hca list)"},
+    {EUSERS,
+     {},
+     "the server has as many sessions, paths or connections as it may have: rtrs_server's max_*, "
+     "see "
+     "its kernel log"},
     {ETIMEDOUT, {}, "no answer within the time allowed"},
     {ECOMM, {}, "the server did not answer"},
     {EPROTO, {}, "the other side does not speak this protocol, or broke it"},
@@ -107,7 +118,7 @@ std::string words_of(int error, Action action)
 	return std::strerror(error) + tail;
 }
 
-Exit exit_of(int error)
+Exit exit_of(int error, Action action)
 {
 	switch (error) {
 	case 0:
@@ -119,7 +130,7 @@ Exit exit_of(int error)
 	case ETIMEDOUT:
 		return Exit::TimedOut;
 	case EACCES:
-		return Exit::Denied;
+		return action == Action::Map ? Exit::Failed : Exit::Denied;
 	default:
 		return Exit::Failed;
 	}

@@ -66,6 +66,7 @@ enum class Action {
 // The reason behind a positive errno in words, with its name: "the server has no such device
 // (ENOENT)".
 std::string words_of(int error, Action action);
-Exit exit_of(int error);
+// An EACCES of the server is a refusal, one of this machine's a lack of rights.
+Exit exit_of(int error, Action action = Action::Configure);
 
 } // namespace rnbdadm

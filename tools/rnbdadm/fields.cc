@@ -36,8 +36,9 @@ const Kind kDeviceKind = {
 	{"wwid", "WWID", Unit::Text, false, "identity of the disk; null if the server gives none"},
 	{"mounts", "MOUNTS", Unit::List, false, "where it or a partition of it is mounted"},
 	{"holders", "HOLDERS", Unit::List, false, "block devices on top of it"},
-	{"owner", "OWNER", Unit::Text, false,
-	 "name in the configuration, '-' if mapped by hand with this program, null if by others"},
+	{"owner", "OWNER", Unit::Owner, false,
+	 "name in the configuration; '-' (in tables: by hand) if mapped by hand with this program, "
+	 "null (others) if by others"},
     },
 };
 

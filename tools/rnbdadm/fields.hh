@@ -18,6 +18,7 @@ inline constexpr int kSchemaVersion = 1;
 enum class Unit {
 	Text,
 	State, // text that is coloured
+	Owner, // of a disk: text in which "-" and null are told apart
 	Count, // a number without unit
 	Bytes,
 	Nanoseconds,

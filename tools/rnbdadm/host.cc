@@ -138,6 +138,11 @@ int Host::write(const std::string &path, const std::string &text, double seconds
 	return error;
 }
 
+bool Host::may_write(const std::string &path) const
+{
+	return !access(place(path).c_str(), W_OK) || errno != EACCES;
+}
+
 int Host::make_folder(const std::string &path)
 {
 	return mkdir(place(path).c_str(), 0755) < 0 ? errno : 0;

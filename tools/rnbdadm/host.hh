@@ -49,6 +49,8 @@ public:
 	virtual int write(const std::string &path, const std::string &text, double seconds);
 	// Called about once a second, with the seconds so far, while write() waits.
 	std::function<void(double)> on_wait;
+	// Whether this user may open it for writing; so is what does not exist.
+	virtual bool may_write(const std::string &path) const;
 	virtual int make_folder(const std::string &path);
 	virtual int remove_folder(const std::string &path);
 	// Replaces a plain file as a whole, so that no reader ever sees half of it.

@@ -145,6 +145,11 @@ std::string man_overview()
 	    "nothing is done.\n\n"
 	    "A command that succeeds says nothing but what it was asked for. Errors are on stderr, "
 	    "with the reason of the kernel in words.");
+	std::string others;
+	for (const Alias &alias : aliases())
+		others += fmt::format("{}{} for {}", others.empty() ? "" : ", ", alias.name,
+				      alias.stands_for);
+	text += paragraphs("Other names of commands: " + others + ".");
 	text += ".SH COMMANDS\n";
 	for (const Command &command : commands())
 		if (!command.hidden)
@@ -209,7 +214,9 @@ std::string man_config()
 	    "rnbd-client.target "
 	    "is enabled, and rnbd-server.service for the exports. All files are read as if they "
 	    "were one. "
-	    "After a change: systemctl daemon-reload, then systemctl start rnbd-client.target.\n\n"
+	    "After a change: systemctl daemon-reload, then systemctl start rnbd-client.target; on "
+	    "a "
+	    "server systemctl reload rnbd-server.\n\n"
 	    "A line is empty, a comment after # or ;, a [section], or a key = value. A mistake is "
 	    "reported with its file and line, and then nothing is done.");
 	text += ".SH SECTIONS\n";
@@ -224,7 +231,8 @@ std::string man_config()
 	text +=
 	    item("[export NAME]", "on a server: a block device that clients may map by this name");
 	text += paragraphs(
-	    "What a device does not say is taken from its session, and then from [defaults].");
+	    "What a device does not say is taken from its session, and then from [defaults]. A key "
+	    "that stands nowhere leaves a setting as the module has it.");
 	text += ".SH KEYS\n";
 	for (const ConfigKey &key : config_keys()) {
 		std::vector<std::string> where;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <rtrs/pure/address.hh>
 #include <rtrs/wire/session_name.hh>
@@ -70,6 +71,14 @@ std::string bare(const std::string &address)
 	std::size_t colon = address.find(':');
 	std::string prefix = address.substr(0, colon + 1);
 	return prefix == "ip:" || prefix == "gid:" ? address.substr(colon + 1) : address;
+}
+
+// The kernel would only say EINVAL. An IPv6 address may have a scope, such as %eth0.
+bool is_literal(const std::string &text)
+{
+	unsigned char bytes[16];
+	return inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
+	       inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), bytes) == 1;
 }
 
 std::vector<Names> names_of(const std::vector<Device> &devices)
@@ -162,10 +171,11 @@ std::string canonical_address(const std::string &word)
 	std::string text = word;
 	if (!word.starts_with("ip:") && !word.starts_with("gid:"))
 		text = "ip:" + word;
-	if (!rtrs::parse_address(view(text)).ok())
+	if (!rtrs::parse_address(view(text)).ok() || !is_literal(bare(text)))
 		throw Failure(
 		    Exit::Usage, fmt::format("'{}' is no address", word),
-		    "an address is ip:<IPv4>, ip:<IPv6> or gid:<GID>; ip: can be left out");
+		    "an address is ip:<IPv4>, ip:<IPv6> or gid:<GID>, where ip: can be left out; "
+		    "names of machines are not resolved, and a port is given apart");
 	return text;
 }
 

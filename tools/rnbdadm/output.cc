@@ -43,6 +43,10 @@ std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std
 
 std::string shown(const Json &value, Unit unit, bool raw)
 {
+	if (unit == Unit::Owner && !raw)
+		return value.is_null() ? "others"
+		       : value == "-"  ? "by hand"
+				       : value.get<std::string>();
 	if (value.is_null())
 		return raw ? "" : "-";
 	if (value.is_string())
@@ -73,10 +77,11 @@ std::string shown(const Json &value, Unit unit, bool raw)
 		return human_bytes(number);
 	case Unit::BytesPerSecond:
 		return human_bytes(number) + "/s";
+	// None was measured, or there is none.
 	case Unit::Nanoseconds:
-		return human_time(number);
+		return number == 0 ? "-" : human_time(number);
 	case Unit::Milliseconds:
-		return human_time(number * 1e6);
+		return number == 0 ? "-" : human_time(number * 1e6);
 	case Unit::Seconds:
 		return fmt::format("{} s", value.dump());
 	case Unit::PerSecond:
@@ -109,6 +114,7 @@ bool right_aligned(Unit unit)
 	case Unit::Flag:
 	case Unit::List:
 	case Unit::Counts:
+	case Unit::Owner:
 		return false;
 	default:
 		return true;
@@ -197,6 +203,14 @@ Json narrowed(const Json &row, const std::vector<const Field *> &fields, bool al
 	return j;
 }
 
+// The key in words. A value with its unit beside it needs no unit in its name.
+std::string label(const Field &field, bool raw)
+{
+	std::string name = replace_all(field.key, "_", " ");
+	bool time = field.unit == Unit::Nanoseconds || field.unit == Unit::Milliseconds;
+	return time && !raw ? name.substr(0, name.rfind(' ')) : name;
+}
+
 } // namespace
 
 void print_document(std::ostream &out, const Json &document)
@@ -246,12 +260,11 @@ void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style
 	std::vector<const Field *> fields =
 	    chosen_fields(kind, style.columns.empty() ? all : style.columns);
 	for (const Field *field : fields)
-		widest = std::max(widest, std::string(field->key).size());
+		widest = std::max(widest, label(*field, style.raw).size());
 	for (const Field *field : fields) {
 		std::string text = shown(row.value(field->key, Json()), field->unit, style.raw);
-		std::string name = replace_all(field->key, "_", " ") + ":";
 		out << fmt::format(
-		    "{:<{}} {}\n", name, widest + 1,
+		    "{:<{}} {}\n", label(*field, style.raw) + ":", widest + 1,
 		    coloured(text, text, style.colour && field->unit == Unit::State));
 	}
 }

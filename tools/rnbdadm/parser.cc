@@ -269,7 +269,8 @@ Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &t
 		reader.command = find_command(reader.plain, reader.used);
 		help = true;
 	}
-	if (reader.options.count("version") && !reader.command) {
+	bool version_word = reader.plain.size() == 1 && reader.plain[0] == "version";
+	if ((reader.options.count("version") || version_word) && !reader.command) {
 		terminal.out << "rnbdadm " << version() << '\n';
 		return Exit::Done;
 	}

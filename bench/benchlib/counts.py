@@ -33,9 +33,15 @@ class Symbol:
 class Symbols:
     """Which function and module an address of the kernel belongs to, as long as no module is loaded or unloaded."""
 
+    @staticmethod
+    def kernel_text(machine: Machine) -> str:
+        """Lines of /proc/kallsyms that stay the same until the next boot."""
+        return machine.run("sed -n '/ [tTwW] /{ /\\]$/!p }' /proc/kallsyms", 120)
+
     @classmethod
-    def of(cls, machine: Machine) -> Symbols:
-        return cls(machine.run("cat /proc/kallsyms", 120))
+    def of(cls, machine: Machine, kernel_text: str = "") -> Symbols:
+        return cls((kernel_text or cls.kernel_text(machine))
+                   + machine.run("sed -n '/ [tTwW] .*\\]$/p' /proc/kallsyms", 120))
 
     def __init__(self, kallsyms: str) -> None:
         found: dict[int, Symbol] = {}

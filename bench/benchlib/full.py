@@ -61,7 +61,7 @@ class Raw:
 def main(args: argparse.Namespace) -> int:
     count = args.rounds or 3
     wanted = [name for name in args.section if name not in EXTRA]
-    sections: list[Section] = plan.pick(wanted) if wanted or not args.section else []
+    sections: list[Section] = plan.pick(wanted, args.ios) if wanted or not args.section else []
     folder = (args.out or session.OUT / "report").resolve()
     raw = Raw(folder / "raw.jsonl")
     lab = Lab(session.options(args.modules))

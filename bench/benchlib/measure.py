@@ -87,11 +87,17 @@ class Meter:
         self._lab = lab
         self._counts = {role: Counts(lab.machines[role].counts) for role in ROLES}
         self._symbols: dict[str, Symbols] = {}
+        self._kernel: dict[str, str] = {}
         self.tick: dict[str, float] = {}  # instructions of a timer interrupt, with what it sets off
 
     def learn(self) -> None:
         """Modules were loaded: read the symbols anew."""
-        self._symbols = {role: Symbols.of(self._lab.machines[role]) for role in ROLES}
+        machines = self._lab.machines
+        for role in ROLES:
+            # Two million bytes: once is enough.
+            if role not in self._kernel:
+                self._kernel[role] = Symbols.kernel_text(machines[role])
+        self._symbols = {role: Symbols.of(machines[role], self._kernel[role]) for role in ROLES}
         if not self.tick:
             self._learn_tick()
 

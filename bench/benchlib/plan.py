@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .workload import Workload, grid
 
@@ -24,7 +24,8 @@ def sections() -> list[Section]:
     mixed = tuple(Workload(f"mix-{rw}-129", rw, depth=129, count=3000, more=MIX) for rw in ("randread", "randwrite"))
     sequential = tuple(Workload(f"{bs}-{rw}-8", rw, bs=bs, depth=8, count=count, warm=count // 5)
                        for bs, count in (("128k", 600), ("1m", 150)) for rw in ("read", "write"))
-    jobs = tuple(Workload(f"{n}-jobs-{rw}", rw, depth=16, jobs=n, count=3000, warm=800)
+    # Warm is what has all queues full.
+    jobs = tuple(Workload(f"{n}-jobs-{rw}", rw, depth=16, jobs=n, count=3000, warm=max(800, 32 * n))
                  for rw in ("randread", "randwrite") for n in (1, 2, 4, 8, 16, 32, 64))
     devices = tuple(Workload(f"{n}-devices-{rw}", rw, depth=8, jobs=n, devices=n, count=3000, warm=800)
                     for rw in ("randread", "randwrite") for n in (1, 2, 4, 8, 16))
@@ -41,10 +42,15 @@ def sections() -> list[Section]:
     ]
 
 
-def pick(wanted: list[str]) -> list[Section]:
-    """The sections of these names, or all."""
+def shorter(load: Workload, part: float) -> Workload:
+    return replace(load, count=max(10, int(load.count * part)), warm=max(10, int(load.warm * part)))
+
+
+def pick(wanted: list[str], part: float = 1) -> list[Section]:
+    """The sections of these names, or all, with so much of their I/Os."""
     known = {s.name: s for s in sections()}
     for name in wanted:
         if name not in known:
             raise ValueError(f"no section {name}: {', '.join(known)}")
-    return [s for s in known.values() if not wanted or s.name in wanted]
+    return [replace(s, loads=tuple(shorter(load, part) for load in s.loads)) for s in known.values()
+            if not wanted or s.name in wanted]

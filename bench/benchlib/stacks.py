@@ -128,7 +128,9 @@ class Nvme(Stack):
                    ">/dev/nvme-fabrics" for nic in nics]
         nodes = [f"/dev/nvme0n{n}" for n in range(1, len(disks) + 1)]
         waits = [f"while [ ! -b {node} ]; do sleep 0.1; done" for node in nodes]
-        lab.client.run("\n".join(connect + waits), 60)
+        # Over all paths, as RTRS does; its own default is to keep to one.
+        policy = "for f in /sys/class/nvme-subsystem/*/iopolicy; do echo round-robin >$f; done"
+        lab.client.run("\n".join([*connect, *waits, policy]), 60)
         return nodes
 
     def detach(self, lab: Lab) -> None:

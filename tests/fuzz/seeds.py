@@ -106,6 +106,10 @@ def seeds():
     read, write = rnbd_io(0), rnbd_io(1, flags=0x300)
     yield "io_header", "write", chunk_input(4096, write, write_header(write))
     yield "io_header", "read", chunk_input(4096, read, read_header(read, 4096))
+    for name, message, header in (("read", read, read_header(read, 4096)), ("write", write, write_header(write))):
+        prefix = struct.pack("<IHH", 3 << 19 | 4096 + len(message), len(message), 0)
+        yield "capsule", name, prefix + message + header
+    yield "capsule", "answer", struct.pack("<II", 2 << 28 | 22 << 19 | 5, 0x12345678)
     flush = rnbd_io(2, sector=0, size=0)
     yield "io_header", "flush", chunk_input(0, flush, read_header(flush, 0, flags=0))
     discard = rnbd_io(3)

@@ -21,6 +21,7 @@ std::vector<Attack> handshake_attacks();
 std::vector<Attack> info_attacks();
 std::vector<Attack> request_attacks();
 std::vector<Attack> fence_attacks();
+std::vector<Attack> capsule_attacks();
 std::vector<Attack> rnbd_attacks();
 
 // ---- verdicts; each is empty when the expectation holds

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <rnbd/wire/messages.hh>
+#include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/info.hh>
 #include <rtrs/wire/rkey.hh>
 
@@ -44,7 +45,8 @@ ConnectRequestFields Client::request_fields(uint16_t cid) const
 		.session = session_,
 		.first_connection = first_,
 		.fences = epoch_.has_value(),
-		.epoch = epoch_.value_or(0)};
+		.epoch = epoch_.value_or(0),
+		.capsules = offers_capsules_};
 }
 
 ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
@@ -233,6 +235,23 @@ bool Client::wait_fence_done(uint32_t serial, milliseconds timeout)
 			return true;
 	}
 	return false;
+}
+
+Bytes Client::capsule_of(const Request &r) const
+{
+	const auto usr_len = static_cast<u16>(r.message.size());
+	const auto offset = static_cast<u32>(r.data.size() + r.message.size());
+	const Immediate imm = layout().request({r.slot}, {offset});
+	Bytes all =
+	    bytes_of(make_request_capsule(r.imm ? Immediate::from_value(*r.imm) : imm, usr_len));
+	all.insert(all.end(), r.message.begin(), r.message.end());
+	all.insert(all.end(), r.header.begin(), r.header.end());
+	return all;
+}
+
+void Client::send_capsule(const Bytes &capsule, uint32_t closed_key, uint16_t on)
+{
+	con(on).post_send_invalidating(closed_key, capsule);
 }
 
 Answer Client::session_info()

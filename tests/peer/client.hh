@@ -76,6 +76,20 @@ public:
 	// Whether FENCE_DONE for it comes in time.
 	bool wait_fence_done(uint32_t serial, milliseconds timeout = milliseconds(10000));
 
+	// ---- capsules (protocol J.2)
+	// What the next connects offer.
+	void offer_capsules() { offers_capsules_ = true; }
+	// As the server has answered.
+	bool capsules() const { return reply_.capsules; }
+	// The capsule of a request that carries no data: prefix, message, header.
+	Bytes capsule_of(const Request &r) const;
+	// Sends it, and takes back the key of this slot's chunk.
+	void send_capsule(const Request &r)
+	{
+		send_capsule(capsule_of(r), slot(r.slot).rkey.value, r.con);
+	}
+	void send_capsule(const Bytes &capsule, uint32_t closed_key, uint16_t con = 1);
+
 	// ---- RNBD on top
 	Answer session_info();
 	Answer open(const std::string &path, uint8_t access_mode, uint16_t con = 0);
@@ -111,6 +125,7 @@ private:
 	rtrs::Uuid session_;
 	bool first_ = true;
 	std::optional<uint32_t> epoch_;
+	bool offers_capsules_ = false;
 	unsigned receive_count_ = 128; // of each connection
 	std::vector<std::unique_ptr<Connection>> connections_;
 	rtrs::ConnectReplyFields reply_{};

@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 	}
 
 	std::vector<Attack> all;
-	for (auto *part :
-	     {handshake_attacks, info_attacks, request_attacks, fence_attacks, rnbd_attacks})
+	for (auto *part : {handshake_attacks, info_attacks, request_attacks, fence_attacks,
+			   capsule_attacks, rnbd_attacks})
 		for (Attack &a : part())
 			all.push_back(std::move(a));
 	std::set<std::string> wanted(argv + optind, argv + argc);

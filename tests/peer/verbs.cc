@@ -221,10 +221,15 @@ void Connection::post_send(std::span<const std::byte> data, std::optional<uint32
 	post(wr);
 }
 
-void Connection::post_send_invalidating(uint32_t rkey)
+void Connection::post_send_invalidating(uint32_t rkey, std::span<const std::byte> data)
 {
+	ibv_sge sge{.addr = reinterpret_cast<uint64_t>(stage(data)),
+		    .length = static_cast<uint32_t>(data.size()),
+		    .lkey = staging_->lkey()};
 	ibv_send_wr wr{};
 	wr.wr_id = kSendMark;
+	wr.sg_list = &sge;
+	wr.num_sge = data.empty() ? 0 : 1;
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.invalidate_rkey = rkey;
 	post(wr);

@@ -82,8 +82,8 @@ public:
 
 	void post_recv(uint64_t wr_id, Memory *memory = nullptr);
 	void post_send(std::span<const std::byte> data, std::optional<uint32_t> imm = {});
-	// An empty SEND that takes the peer's right of access by this key away.
-	void post_send_invalidating(uint32_t rkey);
+	// A SEND that takes the peer's right of access by this key away.
+	void post_send_invalidating(uint32_t rkey, std::span<const std::byte> data = {});
 	// RDMA write of `data` (which may be empty) to the address, with an immediate if given.
 	void post_write(std::span<const std::byte> data, uint64_t address, uint32_t rkey,
 			std::optional<uint32_t> imm);

@@ -106,6 +106,7 @@ public:
 	constexpr const T &value() const { return value_; }
 	constexpr T take() { return move(value_); }
 	constexpr T *operator->() { return &value_; }
+	constexpr const T *operator->() const { return &value_; }
 	constexpr T &operator*() { return value_; }
 
 private:

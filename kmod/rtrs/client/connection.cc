@@ -9,6 +9,13 @@
 using namespace cxxrt;
 
 namespace rtrs::client {
+namespace {
+
+// Of all that a server sends, except INFO_RSP.
+constexpr u32 kAnswerSize = sizeof(RkeyResponse);
+static_assert(kAnswerSize == sizeof(AnswerCapsule));
+
+} // namespace
 
 ClientConnection::ClientConnection(Path &path, u16 cid)
     : Connection(cid, path.wr_counters()), path_(path)
@@ -22,17 +29,17 @@ bool ClientConnection::is_polled() const
 
 // ---- receives ----
 
-Status ClientConnection::provide_receives(u32 count, bool with_keys)
+Status ClientConnection::provide_receives(u32 count, bool with_memory)
 {
 	receive_count_ = count;
-	receives_ = TRY(Array<Receive>::create(with_keys ? count : 1));
-	if (with_keys)
-		keys_ = TRY(DmaBuffer::create(path_.device().ibdev(), count * sizeof(RkeyResponse),
-					      DMA_FROM_DEVICE));
+	receives_ = TRY(Array<Receive>::create(with_memory ? count : 1));
+	if (with_memory)
+		messages_ = TRY(DmaBuffer::create(path_.device().ibdev(), count * kAnswerSize,
+						  DMA_FROM_DEVICE));
 	u32 offset = 0;
 	for (Receive &r : receives_) {
 		r.bind(this, offset);
-		offset += sizeof(RkeyResponse);
+		offset += kAnswerSize;
 	}
 	return {};
 }
@@ -40,17 +47,17 @@ Status ClientConnection::provide_receives(u32 count, bool with_keys)
 Status ClientConnection::start_receives()
 {
 	for (u32 i = 0; i < receive_count_; i++)
-		TRY(post(receives_[keys_ ? i : 0]));
+		TRY(post(receives_[messages_ ? i : 0]));
 	return {};
 }
 
 Status ClientConnection::post(Receive &receive)
 {
-	if (!keys_)
+	if (!messages_)
 		return post_empty_recv(receive.cqe());
 	ib_sge sge{};
-	sge.addr = keys_.dma_addr() + receive.offset();
-	sge.length = sizeof(RkeyResponse);
+	sge.addr = messages_.dma_addr() + receive.offset();
+	sge.length = kAnswerSize;
 	sge.lkey = qp->pd->local_dma_lkey;
 	ib_recv_wr wr{};
 	wr.wr_cqe = receive.cqe();
@@ -76,25 +83,21 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 
 	const bool is_send = wc.opcode == IB_WC_RECV;
 	const bool has_imm = wc.wc_flags & IB_WC_WITH_IMM;
-	const bool has_key = is_send && has_imm && keys_;
+	if (is_send && !has_imm && (wc.wc_flags & IB_WC_WITH_INVALIDATE)) {
+		on_invalidation(receive, wc);
+		return;
+	}
+	const bool has_key = is_send && has_imm && path_.new_keys();
 	// Read before the receive, whose memory holds it, is posted again.
 	const Result<Rkey> key = has_key ? read_key(receive, wc) : Result<Rkey>(err::emsgsize);
 
 	const RcuReader reader;
-	if (path_.posting())
-		if (const Status s = post(receive); !s.ok())
-			path_.fail(s.error(), PathError::Post);
-
+	post_again(receive);
 	if (has_key && !key.ok()) {
-		log_error_limited(path_.log_name(), "con %u: malformed message with a new key: %d",
-				  cid(), key.code());
-		path_.fail(key.error(), PathError::Malformed);
+		on_malformed(key.error());
 	} else if (has_imm) {
 		path_.on_immediate(*this, Immediate::from_network(wc.ex.imm_data),
 				   has_key ? &key.value() : nullptr);
-	} else if (is_send && (wc.wc_flags & IB_WC_WITH_INVALIDATE)) {
-		has_invalidated_ = true;
-		invalidated_ = Rkey{wc.ex.invalidate_rkey};
 	} else {
 		path_.stats().error(PathError::Stray);
 		log_warning_limited(path_.log_name(), "con %u: unexpected message of %u bytes",
@@ -102,16 +105,62 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 	}
 }
 
-// The RKEY_RSP that came with an immediate; the keys are whatever the server wrote there.
-Result<Rkey> ClientConnection::read_key(const Receive &receive, const ib_wc &wc)
+// A SEND_WITH_INV: alone, before the response that speaks of it, or as a capsule that is the
+// response itself.
+void ClientConnection::on_invalidation(Receive &receive, const ib_wc &wc)
 {
-	RkeyResponse copy;
-	keys_.sync_for_cpu(receive.offset(), sizeof(copy));
-	memcpy(&copy, keys_.data() + receive.offset(), sizeof(copy));
-	keys_.sync_for_device(receive.offset(), sizeof(copy));
+	has_invalidated_ = true;
+	invalidated_ = Rkey{wc.ex.invalidate_rkey};
+	const bool is_capsule = wc.byte_len && path_.capsules();
+	const Result<AnswerCapsuleFields> capsule =
+	    is_capsule ? read_capsule(receive, wc) : Result<AnswerCapsuleFields>(err::emsgsize);
+
+	const RcuReader reader;
+	post_again(receive);
+	if (!is_capsule)
+		return;
+	if (capsule.ok())
+		path_.on_immediate(*this, capsule->imm,
+				   path_.new_keys() ? &capsule->rkey : nullptr);
+	else
+		on_malformed(capsule.error());
+}
+
+// Under RcuReader.
+void ClientConnection::post_again(Receive &receive)
+{
+	if (path_.posting())
+		if (const Status s = post(receive); !s.ok())
+			path_.fail(s.error(), PathError::Post);
+}
+
+void ClientConnection::on_malformed(Error e)
+{
+	log_error_limited(path_.log_name(), "con %u: malformed answer: %d", cid(), e.code());
+	path_.fail(e, PathError::Malformed);
+}
+
+ByteView ClientConnection::read(const Receive &receive, const ib_wc &wc, u8 *copy) const
+{
+	messages_.sync_for_cpu(receive.offset(), kAnswerSize);
+	memcpy(copy, messages_.data() + receive.offset(), kAnswerSize);
+	messages_.sync_for_device(receive.offset(), kAnswerSize);
+	return ByteView(copy, min_of<usize>(wc.byte_len, kAnswerSize));
+}
+
+// The RKEY_RSP that came with an immediate; the keys are whatever the server wrote there.
+Result<Rkey> ClientConnection::read_key(const Receive &receive, const ib_wc &wc) const
+{
+	u8 copy[kAnswerSize];
 	const Immediate imm = Immediate::from_network(wc.ex.imm_data);
-	return parse_rkey_response(ByteView(&copy, min_of<usize>(wc.byte_len, sizeof(copy))),
-				   response_slot(imm));
+	return parse_rkey_response(read(receive, wc, copy), response_slot(imm));
+}
+
+Result<AnswerCapsuleFields> ClientConnection::read_capsule(const Receive &receive,
+							   const ib_wc &wc) const
+{
+	u8 copy[kAnswerSize];
+	return parse_answer_capsule(read(receive, wc, copy));
 }
 
 bool ClientConnection::take_invalidated(Rkey key)
@@ -213,7 +262,7 @@ void ClientConnection::drain()
 void ClientConnection::release_queues()
 {
 	destroy_queues();
-	keys_.reset();
+	messages_.reset();
 	receives_.reset();
 }
 

@@ -14,6 +14,7 @@
 #include <rtrs/client/request.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/core/memory.hh>
+#include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
 #include <rtrs/wire/rkey.hh>
 
@@ -22,8 +23,9 @@ namespace rtrs::client {
 class ClientConnection;
 class Path;
 
-// A receive that is posted again whenever it completes. With memory for an RKEY_RSP if the server
-// announced new keys; else one object stands for all receives of a connection, which have none.
+// A receive that is posted again whenever it completes. With memory for an RKEY_RSP or a capsule if
+// the server announced one of them; else one object stands for all receives of a connection, which
+// have none.
 class Receive {
 public:
 	Receive() = default;
@@ -59,7 +61,7 @@ public:
 	// machine, and ends it now.
 	Status establish();
 	// Memory for `count` receives. ENOMEM.
-	Status provide_receives(u32 count, bool with_keys);
+	Status provide_receives(u32 count, bool with_memory);
 	// Posts them all.
 	Status start_receives();
 	void disconnect();
@@ -109,7 +111,13 @@ private:
 	Status request_connection();
 
 	Status post(Receive &receive);
-	Result<Rkey> read_key(const Receive &receive, const ib_wc &wc);
+	void post_again(Receive &receive);
+	void on_invalidation(Receive &receive, const ib_wc &wc);
+	void on_malformed(Error e);
+	// Copies what lies in the receive, as many bytes as came.
+	ByteView read(const Receive &receive, const ib_wc &wc, u8 *copy) const;
+	Result<Rkey> read_key(const Receive &receive, const ib_wc &wc) const;
+	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
 	void retry_parked();
 
@@ -120,7 +128,7 @@ private:
 	ConnectReplyFields reply_{};
 
 	cxxrt::Array<Receive> receives_;
-	DmaBuffer keys_;	// one RkeyResponse for each receive
+	DmaBuffer messages_;	// one RkeyResponse or AnswerCapsule for each receive
 	u32 receive_count_ = 0; // posted at the same time
 
 	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};

@@ -88,6 +88,10 @@ public:
 	void start_again(Error error, PathError kind);
 	// FENCE_DONE and the like are ours alone; see limits of J.1.
 	bool fences() const { return fences_; }
+	// Protocol J.2: the server may answer by capsules.
+	bool capsules() const { return capsules_; }
+	// Every answer brings a new key of its chunk.
+	bool new_keys() const { return new_keys_; }
 	// The server's number for the last attempt whose cid 0 was accepted.
 	u32 serial() const { return serial_; }
 	u32 instance() const { return instance_; }
@@ -254,6 +258,7 @@ private:
 	bool new_keys_ = false;
 	// Of the last attempt; stay until the next one.
 	bool fences_ = false;
+	bool capsules_ = false;
 	u32 serial_ = 0;
 	u32 instance_ = 0;
 	u32 carried_fence_ = 0;

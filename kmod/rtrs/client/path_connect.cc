@@ -26,7 +26,7 @@ Status Path::connect()
 		const u32 count = con->is_service()
 				      ? 2 * kServiceQueueDepth
 				      : min_of(2 * queue_depth().value, limits_.queue_wrs);
-		TRY(con->provide_receives(count, new_keys_));
+		TRY(con->provide_receives(count, new_keys_ || capsules_));
 	}
 	TRY(exchange_info());
 	TRY(start_receives());
@@ -74,6 +74,7 @@ ConnectRequestFields Path::greeting(u16 cid) const
 	    .first_connection = first_connection_,
 	    .fences = true,
 	    .epoch = epoch_,
+	    .capsules = true,
 	};
 }
 
@@ -102,6 +103,7 @@ Status Path::agree_on_limits()
 	first_connection_ = true;
 	const ConnectReplyFields &reply = connections_[0]->reply();
 	new_keys_ = reply.new_rkey;
+	capsules_ = reply.capsules;
 	fences_ = reply.fences;
 	serial_ = reply.path_serial;
 	instance_ = reply.session_instance;

@@ -2,6 +2,8 @@
 // Memory of a path's requests.
 #include <rtrs/client/request.hh>
 
+#include <rtrs/wire/capsule.hh>
+
 using namespace cxxrt;
 
 namespace rtrs::client {
@@ -9,7 +11,7 @@ namespace {
 
 // Messages lie in single pages: a path that connects again while memory is short and fragmented
 // needs nothing contiguous that is larger.
-constexpr u32 kMessageSize = RTRS_MAX_USER_MSG + kMaxIoHeaderSize;
+constexpr u32 kMessageSize = sizeof(RequestCapsule) + RTRS_MAX_USER_MSG + kMaxIoHeaderSize;
 constexpr u32 kMessageStride = (kMessageSize + 63) & ~63u;
 constexpr u32 kPageBytes = 4096;
 constexpr u32 kMessagesPerPage = kPageBytes / kMessageStride;

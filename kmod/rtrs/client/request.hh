@@ -54,10 +54,12 @@ struct Request {
 	int cpu = 0; // where it was submitted
 	u64 started_ns = 0;
 	ClientConnection *connection = nullptr;
-	rtrs_clt_request in{}; // in.msg is in `message`
+	rtrs_clt_request in{}; // in.msg is behind `message`
 
 	MemoryRegion region;
-	u8 *message = nullptr; // user message, then header; sent from here
+	// Room for a capsule's prefix, then user message and header; sent from here or from behind
+	// the prefix.
+	u8 *message = nullptr;
 	u64 message_dma = 0;
 	DmaBuffer *message_page = nullptr;
 	u32 message_offset = 0; // in its page

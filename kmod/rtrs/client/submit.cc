@@ -7,6 +7,11 @@
 //	read with data				REG_MR (remote write), RDMA_WRITE_WITH_IMM [message]
 //	read without data			RDMA_WRITE_WITH_IMM [message]
 //
+// Where each chunk's key is good for one request, a message without data before it goes as a
+// capsule, a SEND_WITH_INV that takes the key back and spares the server an invalidation (protocol
+// J.2). With data it would be a second message, which costs more than it saves: soft-RoCE
+// acknowledges each.
+//
 // The request ends by the server's answer, not by a send completion: with the answer the server
 // has received all of it. A retransmission that the answer made needless sends bytes that the
 // server's queue pair drops as duplicates, whatever they have become.
@@ -14,6 +19,7 @@
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
+#include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/io_header.hh>
 
 using namespace cxxrt;
@@ -71,15 +77,17 @@ u64 mapped_bytes(scatterlist *sg, int count)
 	return total;
 }
 
-// User message and header, as they lie in the chunk behind data or room.
-u32 write_message(Request &r)
+// User message and header, as they lie in the chunk behind data or room, or in a capsule behind its
+// prefix, which `capsule` is. Their size, with a prefix if there is one.
+u32 write_message(Request &r, const RequestCapsule *capsule)
 {
 	rtrs_clt_request &in = r.in;
 	const u16 usr_len = static_cast<u16>(in.msg_len);
-	u8 *const header = r.message + usr_len;
-	memcpy(r.message, in.msg, usr_len);
+	u8 *const message = r.message + sizeof(*capsule);
+	u8 *const header = message + usr_len;
+	memcpy(message, in.msg, usr_len);
 	// The caller's copy is his again; should the path die, another one takes it from here.
-	in.msg = r.message;
+	in.msg = message;
 	u32 size;
 	if (in.dir == RTRS_WRITE) {
 		const WriteHeader h = make_write_header(usr_len);
@@ -94,8 +102,10 @@ u32 write_message(Request &r)
 		memcpy(header, &h, size = sizeof(h));
 	}
 	size += usr_len;
-	r.message_page->sync_for_device(r.message_offset, size);
-	return size;
+	if (capsule)
+		memcpy(r.message, capsule, sizeof(*capsule));
+	r.message_page->sync_for_device(r.message_offset, sizeof(*capsule) + size);
+	return capsule ? sizeof(*capsule) + size : size;
 }
 
 } // namespace
@@ -167,11 +177,15 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 	const bool read = in.dir == RTRS_READ;
 	const bool use_region = mapped < 0;
 	const u32 lkey = device_.pd()->local_dma_lkey;
-	const u32 message_size = write_message(r);
+	const RemoteChunk &chunk = remote_[in.slot];
+	const Immediate imm = session_limits_->layout.request(Slot{in.slot}, offset);
+	const bool by_capsule = capsules_ && new_keys_ && !con.is_service() &&
+				(read || !in.data_len) && fits_capsule(in.msg_len);
+	const RequestCapsule capsule = make_request_capsule(imm, static_cast<u16>(in.msg_len));
+	const u32 message_size = write_message(r, by_capsule ? &capsule : nullptr);
 
 	// What the post reads, all in this frame (protocol G.1-63).
 	ib_sge sges[kMaxSendSges];
-	ib_rdma_wr write{};
 	int n = 0;
 	if (!read && use_region) {
 		sges[n++] = {r.region.iova(), in.data_len, r.region.lkey()};
@@ -180,25 +194,30 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 		for (; n < mapped; n++, sg = sg_next(sg))
 			sges[n] = {sg_dma_address(sg), sg_dma_len(sg), lkey};
 	}
-	sges[n++] = {r.message_dma, message_size, lkey};
+	sges[n++] = {r.message_dma + (by_capsule ? 0 : sizeof(capsule)), message_size, lkey};
 
-	// The room for a read's answer comes before the message.
-	const RemoteChunk &chunk = remote_[in.slot];
-	write.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
-	write.wr.wr_cqe = con.send_cqe();
-	write.wr.sg_list = sges;
-	write.wr.num_sge = n;
-	write.wr.ex.imm_data = session_limits_->layout.request(Slot{in.slot}, offset).to_network();
-	write.remote_addr = chunk.address.value + (read ? in.data_len : 0);
-	write.rkey = chunk.rkey.value;
+	ib_rdma_wr last{};
+	last.wr.wr_cqe = con.send_cqe();
+	last.wr.sg_list = sges;
+	last.wr.num_sge = n;
+	if (by_capsule) {
+		last.wr.opcode = IB_WR_SEND_WITH_INV;
+		last.wr.ex.invalidate_rkey = chunk.rkey.value;
+	} else {
+		last.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+		last.wr.ex.imm_data = imm.to_network();
+		// The room for a read's answer comes before the message.
+		last.remote_addr = chunk.address.value + (read ? in.data_len : 0);
+		last.rkey = chunk.rkey.value;
+	}
 
 	Registration registration;
-	ib_send_wr *first = &write.wr;
+	ib_send_wr *first = &last.wr;
 	ChainCost cost{.work_requests = 1};
 	if (use_region) {
 		const int access = IB_ACCESS_LOCAL_WRITE | (read ? IB_ACCESS_REMOTE_WRITE : 0);
 		registration.fill(r.region, con.send_cqe(), access);
-		registration.last().next = &write.wr;
+		registration.last().next = &last.wr;
 		first = &registration.first();
 		cost = {.work_requests = 2, .registrations = 1, .guards = registration.guards()};
 	}
@@ -208,7 +227,7 @@ Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int map
 		LockGuard<SpinLock> held(r.lock);
 		r.state = RequestState::Posted;
 		r.registered = use_region;
-		posted = con.post_send(first, &write.wr, cost);
+		posted = con.post_send(first, &last.wr, cost);
 		trace::post(*this, r, cost, posted);
 		if (posted.code() == err::eagain.code()) {
 			r.state = RequestState::Idle;

@@ -64,6 +64,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
 	recvs_ = service ? min_of(kServiceQueueDepth, config.recv_wrs) : config.recv_wrs;
+	// Where a request has nothing to take back, its message lies in the chunk.
+	if (!service && path_.capsules() && settings().always_invalidate)
+		TRY(capsules_.provide(path_.device().ibdev(), *this, recvs_, capsule_received));
 	return create_queues(path_.device().get(), id, config);
 }
 
@@ -77,6 +80,7 @@ Status ServerConnection::accept()
 	    .fences = path_.fences(),
 	    .path_serial = path_.serial(),
 	    .session_instance = path_.session().instance(),
+	    .capsules = path_.capsules(),
 	});
 	rdma_conn_param param{};
 	param.private_data = &reply;
@@ -103,8 +107,11 @@ Status ServerConnection::post_info_recv()
 
 Status ServerConnection::post_recvs()
 {
-	for (u32 i = 0; i < recvs_; i++)
-		TRY(post_empty_recv(&recv_.cqe));
+	for (CapsuleReceives::Entry &entry : capsules_)
+		TRY(CapsuleReceives::post(qp, entry));
+	if (!capsules_)
+		for (u32 i = 0; i < recvs_; i++)
+			TRY(post_empty_recv(&recv_.cqe));
 	return {};
 }
 
@@ -200,38 +207,84 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 
 void ServerConnection::received(ib_cq *, ib_wc *wc)
 {
-	ServerConnection &con = of(wc);
-	Path &path = con.path_;
-	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
-		path.fail(*wc);
+	of(wc).on_receive(*wc, nullptr);
+}
+
+void ServerConnection::capsule_received(ib_cq *, ib_wc *wc)
+{
+	CapsuleReceives::Entry &entry = CapsuleReceives::of(wc);
+	entry.con->on_receive(*wc, &entry);
+}
+
+void ServerConnection::on_receive(const ib_wc &wc, CapsuleReceives::Entry *entry)
+{
+	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
+		path_.fail(wc);
 		return;
 	}
-	con.count_received();
-	// Sends, with invalidation of one of our keys or without, have no place here.
-	if (wc->opcode != IB_WC_RECV_RDMA_WITH_IMM) [[unlikely]] {
-		path.refuse(Refusal::UnexpectedMessage, "a message that is no RDMA write");
+	count_received();
+	const bool is_capsule =
+	    entry && wc.opcode == IB_WC_RECV && (wc.wc_flags & IB_WC_WITH_INVALIDATE);
+	// Other sends, with invalidation of one of our keys or without, have no place here.
+	if (!is_capsule && wc.opcode != IB_WC_RECV_RDMA_WITH_IMM) [[unlikely]] {
+		path_.refuse(Refusal::UnexpectedMessage, "a message that is no RDMA write");
 		return;
 	}
+	u8 copy[kMaxCapsule];
+	const u32 size = is_capsule ? CapsuleReceives::copy(*entry, wc.byte_len, copy) : 0;
 	{
 		RcuReader posting;
-		if (!path.may_post()) [[unlikely]] {
+		if (!path_.may_post()) [[unlikely]] {
 			// No client knows where to write before it has INFO_RSP.
-			path.refuse(Refusal::UnexpectedMessage, "a request before INFO_RSP");
+			path_.refuse(Refusal::UnexpectedMessage, "a request before INFO_RSP");
 			return;
 		}
-		// Before the immediate is parsed: the client may answer what follows from it at
-		// once.
-		if (!con.post_empty_recv(&con.recv_.cqe).ok()) [[unlikely]] {
-			path.refuse(Refusal::CompletionError, "a receive could not be posted");
+		// Before the message is parsed: the client may answer what follows from it at once.
+		if (!post_again(entry).ok()) [[unlikely]] {
+			path_.refuse(Refusal::CompletionError, "a receive could not be posted");
 			return;
 		}
 	}
-	con.on_immediate(*wc);
+	path_.heartbeat().on_traffic();
+	if (is_capsule)
+		on_capsule({copy, size}, Rkey{wc.ex.invalidate_rkey});
+	else
+		on_immediate(wc);
+}
+
+Status ServerConnection::post_again(CapsuleReceives::Entry *entry)
+{
+	return entry ? CapsuleReceives::post(qp, *entry) : post_empty_recv(&recv_.cqe);
+}
+
+// The header is parsed when the request has its slot.
+void ServerConnection::on_capsule(ByteView content, Rkey closed)
+{
+	const Result<RequestCapsuleFields> fields = parse_request_capsule(content);
+	if (!fields.ok()) [[unlikely]] {
+		path_.refuse(Refusal::CapsuleMalformed, "malformed capsule");
+		return;
+	}
+	const Result<ServerImm> imm = settings().layout.decode_at_server(fields->imm, {cid()});
+	if (!imm.ok() || imm->kind != ServerImm::Kind::Request) [[unlikely]] {
+		path_.refuse(Refusal::CapsuleMalformed, "a capsule that is no request");
+		return;
+	}
+	if (!path_.enter())
+		return;
+	const RequestSlot::Arrival arrival{
+	    .path = &path_,
+	    .con = this,
+	    .offset = imm->offset,
+	    .message_size = static_cast<u8>(fields->message.size()),
+	    .capsule_size = static_cast<u8>(fields->message.size() + fields->header.size()),
+	    .closed = closed,
+	};
+	path_.session().slot(imm->slot).arrive(arrival, fields->message.data());
 }
 
 void ServerConnection::on_immediate(const ib_wc &wc)
 {
-	path_.heartbeat().on_traffic();
 	Result<ServerImm> imm = settings().layout.decode_at_server(
 	    Immediate::from_network(wc.ex.imm_data), {cid()}, path_.fences());
 	if (!imm.ok()) [[unlikely]] {
@@ -241,7 +294,8 @@ void ServerConnection::on_immediate(const ib_wc &wc)
 	switch (imm->kind) {
 	case ServerImm::Kind::Request:
 		if (path_.enter())
-			path_.session().slot(imm->slot).arrive({&path_, this, imm->offset});
+			path_.session().slot(imm->slot).arrive(
+			    {.path = &path_, .con = this, .offset = imm->offset});
 		break;
 	case ServerImm::Kind::Heartbeat:
 		answer_heartbeat();

@@ -8,7 +8,9 @@
 
 #include <cxxrt/guarded.hh>
 #include <cxxrt/list.hh>
+#include <cxxrt/memory.hh>
 #include <rtrs/core/connection.hh>
+#include <rtrs/server/capsule_receives.hh>
 #include <rtrs/server/slot.hh>
 
 namespace rtrs::server {
@@ -66,23 +68,29 @@ private:
 	}
 	static void info_received(ib_cq *cq, ib_wc *wc);
 	static void received(ib_cq *cq, ib_wc *wc);
+	static void capsule_received(ib_cq *cq, ib_wc *wc);
 	static void setup_sent(ib_cq *cq, ib_wc *wc);
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
 	void count_received();
+	// `capsule`: the receive, if it has memory.
+	void on_receive(const ib_wc &wc, CapsuleReceives::Entry *capsule);
+	Status post_again(CapsuleReceives::Entry *capsule);
+	void on_capsule(ByteView content, Rkey closed);
 	void on_immediate(const ib_wc &wc);
 	void answer_heartbeat();
 	void post_pending();
 	void settle(RequestSlot &slot, RequestSlot::Step step, const Status &s);
 
 	Path &path_;
-	u32 recvs_ = 0;		// empty ones that are always posted
+	u32 recvs_ = 0;		// that are always posted
 	bool accepted_ = false; // under the session's lock
 	Handler info_recv_;
-	Handler recv_;
-	Handler send_;	// of answers
-	Handler setup_; // of registrations and INFO_RSP
+	Handler recv_;		   // all that have no memory
+	CapsuleReceives capsules_; // else these
+	Handler send_;		   // of answers
+	Handler setup_;		   // of registrations and INFO_RSP
 	cxxrt::Guarded<PendingList, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
 };
 

@@ -14,6 +14,7 @@ struct rtrs_server_params {
 	bool always_invalidate;
 	int max_chunk_size;
 	int sess_queue_depth;
+	bool capsules;
 };
 
 /*

@@ -9,6 +9,7 @@ static struct rtrs_server_params params = {
     .always_invalidate = true,
     .max_chunk_size = 128 * 1024,
     .sess_queue_depth = 512,
+    .capsules = true,
 };
 
 module_param_named(always_invalidate, params.always_invalidate, bool, 0444);
@@ -23,6 +24,9 @@ module_param_named(sess_queue_depth, params.sess_queue_depth, int, 0444);
 MODULE_PARM_DESC(sess_queue_depth,
 		 "Requests that a session can have at a time, each with a chunk of its own: 1 to "
 		 "65535 (default: 512)");
+module_param_named(capsules, params.capsules, bool, 0444);
+MODULE_PARM_DESC(capsules, "Take requests and give answers in one message each, where a client can "
+			   "do that, too (default: Y)");
 
 static struct rtrs_server_limits limits = {
     .max_sessions = 1024,

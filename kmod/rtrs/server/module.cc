@@ -32,6 +32,7 @@ Result<Settings> check_params(const rtrs_server_params &p)
 	}
 	return Settings{
 	    .always_invalidate = p.always_invalidate,
+	    .capsules = p.capsules,
 	    .layout = TRY(ImmLayout::create({static_cast<u32>(p.sess_queue_depth)},
 					    {static_cast<u32>(p.max_chunk_size)})),
 	    .header_size = PAGE_SIZE,

@@ -18,6 +18,7 @@ namespace rtrs::server {
 // The checked parameters, and what follows from them. The same for all sessions.
 struct Settings {
 	bool always_invalidate;
+	bool capsules; // are offered to clients that know them (protocol J.2)
 	ImmLayout layout;
 	u32 header_size; // of a chunk, not for data: a page (protocol A.1)
 

@@ -21,7 +21,8 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
 	   u32 serial)
     : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
       connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
-      fences_(fields.fences), epoch_(fields.epoch), serial_(serial), ends_(PathEnds::of(id)),
+      fences_(fields.fences), capsules_(fields.capsules && settings().capsules),
+      epoch_(fields.epoch), serial_(serial), ends_(PathEnds::of(id)),
       hca_port_(id.port_num), admitted_{},
       setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
 									 nullptr},
@@ -70,8 +71,8 @@ Status Path::allocate(ib_device *ibdev)
 	info_request_ = TRY(DmaBuffer::create(ibdev, sizeof(InfoRequest), DMA_FROM_DEVICE));
 	info_response_ =
 	    TRY(DmaBuffer::create(ibdev, info_response_size(regions_.count()), DMA_TO_DEVICE));
-	if (invalidate)
-		rkey_messages_ = TRY(DmaBuffer::create(
+	if (invalidate || capsules_)
+		answers_ = TRY(DmaBuffer::create(
 		    ibdev, sizeof(RkeyResponse) * settings().queue_depth(), DMA_TO_DEVICE));
 	return {};
 }
@@ -234,7 +235,7 @@ void Path::run_close()
 	session.take_down(*this);
 
 	regions_.reset();
-	rkey_messages_.reset();
+	answers_.reset();
 	info_request_.reset();
 	info_response_.reset();
 	for (auto &con : connections_)

@@ -104,13 +104,16 @@ public:
 	PathTag tag() const { return tag_; }
 	// Protocol J.1: whether the client knows fences, and the number it knows this path by.
 	bool fences() const { return fences_; }
+	// Protocol J.2: both sides know capsules.
+	bool capsules() const { return capsules_; }
 	u32 serial() const { return serial_; }
 	const Uuid &id() const { return uuid_; }
 	const PathEnds &ends() const { return ends_; }
 	const PathDevice &device() const { return device_; }
 	HeartbeatTimer &heartbeat() { return heartbeat_; }
 	PathRegions &regions() { return regions_; }
-	const DmaBuffer &rkey_messages() const { return rkey_messages_; }
+	// What answers carry: an RkeyResponse or AnswerCapsule for each slot.
+	const DmaBuffer &answers() const { return answers_; }
 	cxxrt::PerCpu<PathStats> &stats() { return stats_; }
 	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }
 	// A completion vector for a connection: neighbours spread over the device's vectors.
@@ -186,6 +189,7 @@ private:
 	const u16 connection_count_;
 	const u16 reconnect_count_;
 	const bool fences_;
+	const bool capsules_;
 	const u32 epoch_;
 	const u32 serial_;
 	const PathEnds ends_;
@@ -200,7 +204,7 @@ private:
 	Admitted admitted_;    // under the admission's lock
 	PathDevice device_;
 	PathRegions regions_;
-	DmaBuffer rkey_messages_; // RkeyResponse[slot], empty without always_invalidate
+	DmaBuffer answers_; // by slot; empty where answers carry nothing
 	DmaBuffer info_request_;
 	DmaBuffer info_response_;
 	cxxrt::PerCpu<WrCounters> wr_counters_;

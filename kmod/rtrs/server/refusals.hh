@@ -22,6 +22,7 @@ enum class Refusal : u8 {
 	UnexpectedMessage,  // a receive that is no RDMA write with immediate
 	SlotBusy,	    // second request on a slot, on one path
 	HeaderMalformed,    // closes the path
+	CapsuleMalformed,   // likewise (protocol J.2)
 	RequestRefused,	    // answered with an error, without being handed to the user
 	Superseded,	    // parked request that another path's request replaced
 	HeartbeatLost,	    //
@@ -60,6 +61,8 @@ constexpr const char *to_text(Refusal r)
 		return "slot_busy";
 	case Refusal::HeaderMalformed:
 		return "header_malformed";
+	case Refusal::CapsuleMalformed:
+		return "capsule_malformed";
 	case Refusal::RequestRefused:
 		return "request_refused";
 	case Refusal::Superseded:

@@ -2,8 +2,9 @@
 // A request from its arrival to the user (protocol A.5, A.8, G.2).
 //
 // With always_invalidate the client's key of the chunk is taken away first, so that nobody changes
-// the chunk while it is worked on. Without it the client can write to the chunk at any time:
-// everything that decisions are based on is copied to private memory once, and then checked.
+// the chunk while it is worked on: by the client's own capsule (protocol J.2), or here. Without it
+// the client can write to the chunk at any time: everything that decisions are based on is copied
+// to private memory once, and then checked.
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
@@ -18,7 +19,7 @@ void RequestSlot::begin()
 {
 	header_ = {};
 	header_valid_ = false;
-	if (!settings().always_invalidate) {
+	if (owner_.capsule_size || !settings().always_invalidate) {
 		run();
 		return;
 	}
@@ -55,15 +56,14 @@ void RequestSlot::run()
 		dropped();
 		return;
 	}
-	const ChunkPool &chunks = session_->chunks();
-	const u8 *chunk = chunks.data(slot_.value);
-	const ChunkOffset offset = owner_.offset;
 	u8 copy[kMaxIoHeaderSize];
-	const usize size = io_header_copy_size(offset, {chunks.chunk_size()});
-	path.regions().sync_for_cpu(slot_, 0, offset.value + static_cast<u32>(size));
-	__builtin_memcpy(copy, chunk + offset.value, size);
-
-	const IoVerdict verdict = parse_io_header(ByteView(copy, size), offset);
+	const Result<Parts> parts = owner_.capsule_size ? parts_in_capsule() : parts_in_chunk(copy);
+	if (!parts.ok()) {
+		path.refuse(Refusal::CapsuleMalformed, "a capsule that does not fit its chunk");
+		dropped();
+		return;
+	}
+	const IoVerdict verdict = parse_io_header(parts->header, owner_.offset);
 	switch (verdict.action) {
 	case IoVerdict::Action::ClosePath:
 		path.refuse(Refusal::HeaderMalformed, "malformed header");
@@ -81,9 +81,39 @@ void RequestSlot::run()
 		answer_error(err::emsgsize);
 		return;
 	}
-	// Its place is inside the chunk: usr_offset + usr_len is the checked offset of the header.
-	__builtin_memcpy(message_, chunk + header_.usr_offset().value, header_.usr_len.value);
+	const ByteView &message = parts->message;
+	// The chunk has room for it in front of the header: parse_io_header() has seen to that.
+	if (owner_.capsule_size && message.size() != header_.usr_len.value) {
+		path.refuse(Refusal::CapsuleMalformed, "a capsule of two minds about its message");
+		dropped();
+		return;
+	}
+	__builtin_memcpy(message_, message.data() + message.size() - header_.usr_len.value,
+			 header_.usr_len.value);
 	hand_to_user();
+}
+
+Result<RequestSlot::Parts> RequestSlot::parts_in_chunk(u8 *copy)
+{
+	const ChunkPool &chunks = session_->chunks();
+	const u8 *chunk = chunks.data(slot_.value);
+	const u32 offset = owner_.offset.value;
+	const usize size = io_header_copy_size(owner_.offset, {chunks.chunk_size()});
+	owner_.path->regions().sync_for_cpu(slot_, 0, offset + static_cast<u32>(size));
+	__builtin_memcpy(copy, chunk + offset, size);
+	return Parts{{copy, size}, {chunk, offset}};
+}
+
+// EPROTO for a capsule that took back another key than the one that opens this chunk, into which
+// the client could still write then.
+Result<RequestSlot::Parts> RequestSlot::parts_in_capsule()
+{
+	PathRegions &regions = owner_.path->regions();
+	if (!(owner_.closed == regions.region(slot_.value).rkey()))
+		return err::eproto;
+	regions.sync_for_cpu(slot_, 0, owner_.offset.value);
+	const usize message = owner_.message_size;
+	return Parts{{capsule_ + message, owner_.capsule_size - message}, {capsule_, message}};
 }
 
 void RequestSlot::hand_to_user()

@@ -4,7 +4,9 @@
 //	[RDMA_WRITE data] → [REG_MR new key] → [SEND_WITH_INV client's key] → final
 //
 // The final one carries status and slot as immediate: with always_invalidate a SEND of the chunk's
-// new key, else an RDMA write of nothing. Everything here may run in hard interrupt context.
+// new key, else an RDMA write of nothing. To a client that knows capsules the last two are one, a
+// SEND_WITH_INV of status, slot and new key (protocol J.2). Everything here may run in hard
+// interrupt context.
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
@@ -49,6 +51,17 @@ private:
 	ib_send_wr *first_ = nullptr;
 	ib_send_wr *last_ = nullptr;
 };
+
+// Puts what an answer carries where it is sent from.
+template <class T> ib_sge carry(Path &path, Slot slot, const T &message)
+{
+	static_assert(sizeof(T) == sizeof(RkeyResponse));
+	const DmaBuffer &answers = path.answers();
+	const usize at = slot.value * sizeof(T);
+	__builtin_memcpy(answers.data() + at, &message, sizeof(T));
+	answers.sync_for_device(at, sizeof(T));
+	return {answers.dma_addr() + at, sizeof(T), path.device().pd()->local_dma_lkey};
+}
 
 } // namespace
 
@@ -109,34 +122,33 @@ Status RequestSlot::post_answer()
 		chain.append(registration);
 	}
 
+	const bool capsule = invalidate && path.capsules();
+	chain.cost.invalidations += invalidate;
 	ib_send_wr inv{};
-	if (invalidate) {
+	if (invalidate && !capsule) {
 		inv.opcode = IB_WR_SEND_WITH_INV;
 		inv.wr_cqe = con.send_cqe();
 		inv.ex.invalidate_rkey = header_.descriptor.rkey.value;
 		chain.append(inv);
-		chain.cost.invalidations++;
 	}
 
 	ib_rdma_wr final{};
-	ib_sge key_sge{};
+	ib_sge payload{};
 	final.wr.wr_cqe = con.send_cqe();
-	final.wr.ex.imm_data = response_imm(slot_, status_, invalidate).to_network();
-	if (new_key) {
-		const DmaBuffer &messages = path.rkey_messages();
-		const usize at = slot_.value * sizeof(RkeyResponse);
-		const RkeyResponse message =
-		    make_rkey_response(slot_, regions.region(slot_.value).rkey());
-		__builtin_memcpy(messages.data() + at, &message, sizeof(message));
-		messages.sync_for_device(at, sizeof(message));
-		key_sge.addr = messages.dma_addr() + at;
-		key_sge.length = sizeof(message);
-		key_sge.lkey = local_key;
-		final.wr.opcode = IB_WR_SEND_WITH_IMM;
-		final.wr.sg_list = &key_sge;
+	const Immediate imm = response_imm(slot_, status_, invalidate);
+	const Rkey key = new_key ? regions.region(slot_.value).rkey() : Rkey{0};
+	if (capsule || new_key) {
+		payload = capsule ? carry(path, slot_, make_answer_capsule(imm, key))
+				  : carry(path, slot_, make_rkey_response(slot_, key));
+		final.wr.sg_list = &payload;
 		final.wr.num_sge = 1;
+	}
+	if (capsule) {
+		final.wr.opcode = IB_WR_SEND_WITH_INV;
+		final.wr.ex.invalidate_rkey = header_.descriptor.rkey.value;
 	} else {
-		final.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+		final.wr.opcode = new_key ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
+		final.wr.ex.imm_data = imm.to_network();
 	}
 	chain.append(final.wr);
 	const Status posted = con.post_send(chain.first(), chain.last(), chain.cost);

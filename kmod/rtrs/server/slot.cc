@@ -24,7 +24,7 @@ void RequestSlot::init(Session &session, Slot slot, void *area)
 	invalidate_cqe_.slot = this;
 }
 
-void RequestSlot::arrive(const Arrival &arrival)
+void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
 {
 	Path *superseded = nullptr;
 	SlotEvent event;
@@ -34,10 +34,15 @@ void RequestSlot::arrive(const Arrival &arrival)
 		event = step.event;
 		if (event == SlotEvent::Supersede)
 			superseded = parked_.path;
-		if (event == SlotEvent::Start)
+		if (event == SlotEvent::Start) {
 			owner_ = arrival;
-		else if (event == SlotEvent::Park || event == SlotEvent::Supersede)
+			if (capsule)
+				__builtin_memcpy(capsule_, capsule, arrival.capsule_size);
+		} else if (event == SlotEvent::Park || event == SlotEvent::Supersede) {
 			parked_ = arrival;
+			if (capsule)
+				__builtin_memcpy(parked_capsule_, capsule, arrival.capsule_size);
+		}
 		word_ = step.next;
 	}
 	switch (event) {
@@ -91,8 +96,10 @@ void RequestSlot::finish()
 		LockGuard held(lock_);
 		const SlotStep step = slot_finish(word_, path->tag());
 		next = step.event == SlotEvent::Start;
-		if (next)
+		if (next) {
 			owner_ = parked_;
+			__builtin_memcpy(capsule_, parked_capsule_, parked_.capsule_size);
+		}
 		word_ = step.next;
 	}
 	if (next)

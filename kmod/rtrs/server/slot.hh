@@ -16,7 +16,7 @@
 #include <cxxrt/work.hh>
 #include <rtrs/pure/slot_state.hh>
 #include <rtrs/rtrs.h>
-#include <rtrs/wire/io_header.hh>
+#include <rtrs/wire/capsule.hh>
 
 // The opaque handle of rtrs.h is the base of the object behind it.
 struct rtrs_srv_op {};
@@ -36,16 +36,21 @@ public:
 	// Before any path exists.
 	void init(Session &session, Slot slot, void *area);
 
-	// What a handler of receives found in an immediate. The caller has entered the path's gate.
+	// What a handler of receives found. The caller has entered the path's gate.
 	struct Arrival {
 		Path *path = nullptr;
 		ServerConnection *con = nullptr;
 		ChunkOffset offset = {0};
+		// By capsule (protocol J.2), where else the message lies in the chunk: the length
+		// of the user message and of all, and the key that it took back.
+		u8 message_size = 0;
+		u8 capsule_size = 0;
+		Rkey closed{};
 	};
 	// Work-queue context of a completion handler. Either the request begins, or it is parked,
 	// or the path is closed for breaking the rule of slots; in any case the caller is done with
-	// it.
-	void arrive(const Arrival &arrival);
+	// it. `capsule`: user message and header, arrival.capsule_size bytes, which are copied.
+	void arrive(const Arrival &arrival, const u8 *capsule = nullptr);
 
 	// `path` is drained: drops its parked request, if there is one.
 	void forget(Path &path);
@@ -73,8 +78,16 @@ private:
 		RequestSlot *slot;
 	};
 
+	// Where a request says what it wants.
+	struct Parts {
+		ByteView header;  // private memory
+		ByteView message; // ends with the user message, whose length the header says
+	};
+
 	void begin();
 	void run();
+	Result<Parts> parts_in_chunk(u8 *copy);
+	Result<Parts> parts_in_capsule();
 	void hand_to_user();
 	void answer_error(Error e);
 	void begin_answer();
@@ -90,11 +103,13 @@ private:
 	InvalidateCqe invalidate_cqe_ = {};
 
 	cxxrt::SpinLock lock_{cxxrt::lock_class<"rtrs_slot">()};
-	SlotWord word_;	 // under lock_
-	Arrival parked_; // under lock_, valid if word_.waiter
+	SlotWord word_;			 // under lock_
+	Arrival parked_;		 // under lock_, valid if word_.waiter
+	u8 parked_capsule_[kMaxCapsule]; // likewise
 
 	// Of the owner.
 	Arrival owner_;
+	u8 capsule_[kMaxCapsule];
 	IoHeader header_ = {};
 	bool header_valid_ = false;
 	Step step_ = Step::Invalidate;

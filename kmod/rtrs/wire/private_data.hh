@@ -28,7 +28,7 @@ struct ConnectRequest {
 	u8 reserved2[4];
 
 	enum : u8 { kFirstConn = 1 << 0 };
-	enum : u8 { kFences = 1 << 0 };
+	enum : u8 { kFences = 1 << 0, kCapsules = 1 << 1 };
 };
 static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectRequest, ip_version) == 1);
@@ -60,7 +60,7 @@ struct ConnectReply {
 	u8 reserved[24];
 
 	enum : u32 { kNewRkey = 1 << 1 };
-	enum : u32 { kFences = 1 << 0 };
+	enum : u32 { kFences = 1 << 0, kCapsules = 1 << 1 };
 };
 static_assert(sizeof(ConnectReply) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectReply, version) == 2);
@@ -83,6 +83,8 @@ struct ConnectRequestFields {
 	// Protocol J.1: the client knows fences; then `epoch` is valid.
 	bool fences = false;
 	u32 epoch = 0;
+	// Protocol J.2: the client knows capsules.
+	bool capsules = false;
 };
 
 struct ConnectReplyFields {
@@ -94,6 +96,8 @@ struct ConnectReplyFields {
 	bool fences = false;
 	u32 path_serial = 0;
 	u32 session_instance = 0;
+	// Protocol J.2: capsules may be used.
+	bool capsules = false;
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -144,6 +148,7 @@ inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
 	    .first_connection = (m.flags & ConnectRequest::kFirstConn) != 0,
 	    .fences = (m.features & ConnectRequest::kFences) != 0,
 	    .epoch = m.epoch.get(),
+	    .capsules = (m.features & ConnectRequest::kCapsules) != 0,
 	};
 }
 
@@ -158,7 +163,8 @@ inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
 	m.path_uuid = f.path;
 	m.session_uuid = f.session;
 	m.flags = f.first_connection ? ConnectRequest::kFirstConn : 0;
-	m.features = f.fences ? ConnectRequest::kFences : 0;
+	m.features = static_cast<u8>((f.fences ? ConnectRequest::kFences : 0) |
+				     (f.capsules ? ConnectRequest::kCapsules : 0));
 	m.epoch = f.fences ? f.epoch : 0;
 	return m;
 }
@@ -208,6 +214,7 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .fences = fences,
 	    .path_serial = serial,
 	    .session_instance = m.session_instance.get(),
+	    .capsules = (m.features.get() & ConnectReply::kCapsules) != 0,
 	};
 }
 
@@ -220,7 +227,8 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 	m.max_io_size = f.max_io_size.value;
 	m.max_hdr_size = f.max_header_size.value;
 	m.flags = f.new_rkey ? u32{ConnectReply::kNewRkey} : u32{0};
-	m.features = f.fences ? u32{ConnectReply::kFences} : u32{0};
+	m.features = (f.fences ? u32{ConnectReply::kFences} : u32{0}) |
+		     (f.capsules ? u32{ConnectReply::kCapsules} : u32{0});
 	m.path_serial = f.fences ? f.path_serial : 0;
 	m.session_instance = f.fences ? f.session_instance : 0;
 	return m;

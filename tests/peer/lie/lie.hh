@@ -54,6 +54,8 @@ struct Response {
 	// What the SEND that carries the immediate contains; nothing: an RDMA write carries it.
 	std::optional<Bytes> payload{};
 	bool final = true; // whether an immediate is sent at all
+	// In place of the last invalidation and of the immediate (protocol J.2).
+	std::optional<Bytes> capsule{};
 
 	void set(int error, bool promise);
 };
@@ -107,6 +109,7 @@ std::vector<Lie> handshake_lies();
 std::vector<Lie> info_lies();
 std::vector<Lie> response_lies();
 std::vector<Lie> key_lies();
+std::vector<Lie> capsule_lies();
 std::vector<Lie> rnbd_lies();
 std::vector<Lie> silence_lies();
 

@@ -8,6 +8,7 @@
 
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/operations.hh>
+#include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/info.hh>
 #include <rtrs/wire/rkey.hh>
 
@@ -269,6 +270,9 @@ void Path::on_request(uint16_t cid, ServerImm imm)
 		r.invalidated = {v.header.descriptor.rkey.value};
 		r.imm = (r.imm & ((1u << kImmPayloadBits) - 1)) |
 			Immediate(ImmType::IoResponseWithInvalidate, 0).value();
+		if (lie_.geometry.capsules)
+			r.capsule =
+			    bytes_of(make_answer_capsule(Immediate::from_value(r.imm), Rkey{0}));
 	}
 	if (!lie_.respond || lie_.about != request.kind) {
 		send(r);
@@ -356,6 +360,10 @@ void Path::send(const Response &r)
 	Connection &c = con(r.con);
 	if (!r.data.empty())
 		c.post_write(r.data, r.address, r.rkey, {});
+	if (r.capsule) {
+		c.post_send_invalidating(r.invalidated.at(0), *r.capsule);
+		return;
+	}
 	for (uint32_t key : r.invalidated)
 		c.post_send_invalidating(key);
 	if (!r.final)

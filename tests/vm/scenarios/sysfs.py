@@ -31,7 +31,8 @@ DISK = (
     ("wwid", RO, True), ("no_path_timeout", RW, True), ("waiting_requests", RO, True), ("oldest_request_ms", RO, True),
 )
 EXPORT = (("access_mode", RO, False), ("read_only", RO, False), ("mapping_path", RO, False), ("force_close", RW, False))
-PARAMETERS = {"rtrs_server": {"always_invalidate": "Y", "max_chunk_size": "131072", "sess_queue_depth": "512"},
+PARAMETERS = {"rtrs_server": {"always_invalidate": "Y", "max_chunk_size": "131072", "sess_queue_depth": "512",
+                              "capsules": "Y"},
               "rnbd_server": {"port_nr": "1234", "dev_search_path": "/"}}
 
 # Entry below a client path or session, input, errno.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+// Memory for capsules (protocol J.2): a receive queue's entries, one capsule each. A capsule is
+// copied out, and its receive posted again, before it is looked at.
+#pragma once
+
+#include <cxxrt/memory.hh>
+#include <rtrs/core/memory.hh>
+#include <rtrs/wire/capsule.hh>
+
+namespace rtrs::server {
+
+class ServerConnection;
+
+class CapsuleReceives {
+public:
+	struct Entry {
+		ib_cqe cqe = {};
+		ServerConnection *con = nullptr;
+		DmaBuffer *page = nullptr;
+		u32 offset = 0; // in the page
+	};
+
+	CapsuleReceives() = default;
+
+	// ENOMEM. May sleep.
+	Status provide(ib_device *ibdev, ServerConnection &con, u32 count,
+		       void (*done)(ib_cq *cq, ib_wc *wc))
+	{
+		pages_ = TRY(cxxrt::Array<DmaBuffer>::create(DIV_ROUND_UP(count, kPerPage)));
+		for (DmaBuffer &page : pages_)
+			page = TRY(DmaBuffer::create(ibdev, kPageBytes, DMA_FROM_DEVICE));
+		entries_ = TRY(cxxrt::Array<Entry>::create(count));
+		for (u32 i = 0; i < count; i++) {
+			Entry &e = entries_[i];
+			e.cqe.done = done;
+			e.con = &con;
+			e.page = &pages_[i / kPerPage];
+			e.offset = i % kPerPage * kMaxCapsule;
+		}
+		return {};
+	}
+	// The queue pair is gone, or drained.
+	void reset()
+	{
+		entries_.reset();
+		pages_.reset();
+	}
+
+	explicit operator bool() const { return entries_.size() != 0; }
+	Entry *begin() const { return entries_.begin(); }
+	Entry *end() const { return entries_.end(); }
+
+	static Entry &of(const ib_wc *wc) { return *container_of(wc->wr_cqe, Entry, cqe); }
+	// Any context.
+	static Status post(ib_qp *qp, Entry &e)
+	{
+		ib_sge sge{e.page->dma_addr() + e.offset, kMaxCapsule, qp->pd->local_dma_lkey};
+		ib_recv_wr wr{};
+		wr.wr_cqe = &e.cqe;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		return Status::from_code(ib_post_recv(qp, &wr, nullptr));
+	}
+	// Copies what came, at most kMaxCapsule bytes; how many.
+	static u32 copy(const Entry &e, u32 size, u8 *to)
+	{
+		size = cxxrt::min_of(size, kMaxCapsule);
+		e.page->sync_for_cpu(e.offset, size);
+		__builtin_memcpy(to, e.page->data() + e.offset, size);
+		return size;
+	}
+
+private:
+	// Single pages: nothing that is hard to get when memory is fragmented.
+	enum : u32 { kPageBytes = 4096, kPerPage = kPageBytes / kMaxCapsule };
+
+	cxxrt::Array<DmaBuffer> pages_;
+	cxxrt::Array<Entry> entries_;
+};
+
+} // namespace rtrs::server

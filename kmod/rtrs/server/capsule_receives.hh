@@ -21,6 +21,10 @@ public:
 	};
 
 	CapsuleReceives() = default;
+	CapsuleReceives(const CapsuleReceives &) = delete;
+	CapsuleReceives &operator=(const CapsuleReceives &) = delete;
+	// Memory that is mapped for a device must not outlive the reference to it: see reset().
+	~CapsuleReceives() { WARN_ON(pages_.size()); }
 
 	// ENOMEM. May sleep.
 	Status provide(ib_device *ibdev, ServerConnection &con, u32 count,
@@ -39,7 +43,7 @@ public:
 		}
 		return {};
 	}
-	// The queue pair is gone, or drained.
+	// The queue pair is gone; the reference to the device is not.
 	void reset()
 	{
 		entries_.reset();

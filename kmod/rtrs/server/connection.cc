@@ -121,6 +121,12 @@ void ServerConnection::disconnect()
 	rdma_disconnect(cm_id);
 }
 
+void ServerConnection::release_queues()
+{
+	destroy_queues();
+	capsules_.reset();
+}
+
 void ServerConnection::destroy_id()
 {
 	rdma_destroy_id(cm_id);

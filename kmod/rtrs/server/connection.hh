@@ -41,7 +41,9 @@ public:
 	void drop_pending();
 
 	void disconnect();
-	// After drain(). The id is destroyed by destroy_id(), when the device may go.
+	// The queues and what they receive into; while the path has its device, after drain().
+	void release_queues();
+	// The id, when the device may go.
 	void destroy_id();
 
 	// A signaled work request has completed with success. Completion handlers only.

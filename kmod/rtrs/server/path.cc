@@ -192,9 +192,9 @@ void Path::reach(Progress progress)
 //     attempt of the client wants to use the name.
 //  6. Every request that the user has is answered: what a new path of the session waits for. The
 //     path is taken off the user, who is told if it was the session's last.
-//  7. Memory regions, then mappings, queue pairs and the device's protection domain; then the ids,
-//     which waits for running event handlers. The removal of a device waits for its ids: so they
-//     go last.
+//  7. Memory regions, then mappings, queue pairs with the memory that they receive into, and the
+//     device's protection domain; then the ids, which waits for running event handlers. The removal
+//     of a device waits for its ids: so they go last.
 //  8. Out of the session.
 void Path::run_close()
 {
@@ -240,7 +240,7 @@ void Path::run_close()
 	info_response_.reset();
 	for (auto &con : connections_)
 		if (con)
-			con->destroy_queues();
+			con->release_queues();
 	device_.reset();
 	for (auto &con : connections_)
 		if (con)

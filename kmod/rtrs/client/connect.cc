@@ -11,10 +11,10 @@ using namespace cxxrt;
 namespace rtrs::client {
 namespace {
 
-// Work requests of one request: registration, write, capsule, invalidation. The chain that is
-// posted in one go is all but the last. The guard of a registration is for soft-RoCE alone.
-constexpr u32 kWrsPerRequest = 4 + Registration::kMaxGuards;
-constexpr u32 kMaxChain = 3 + Registration::kMaxGuards;
+// Work requests of one request: registration, write, invalidation. The chain that is posted in one
+// go is registration and write. The guard of a registration is for soft-RoCE alone.
+constexpr u32 kWrsPerRequest = 3 + Registration::kMaxGuards;
+constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
 // Both budgets of the service connection are independent of the session's queue (protocol A.7).
 constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
 // A registered region and the message.

@@ -2,12 +2,20 @@
 // The server's sessions: finding, naming and ending them.
 #include <rtrs/server/server.hh>
 
+#include <cxxrt/log.hh>
 #include <rtrs/server/addresses.hh>
 #include <rtrs/server/module.hh>
 
 using namespace cxxrt;
 
 namespace rtrs::server {
+namespace {
+
+constexpr char kLogSubject[] = "server";
+// How long a shutdown of the machine waits for sessions to end.
+constexpr u32 kShutdownWaitMs = 5000;
+
+} // namespace
 
 // Under the lock. A session whose last reference was dropped is as good as gone; it unlists itself
 // as soon as it gets the lock.
@@ -122,7 +130,14 @@ void Server::session_gone()
 	});
 }
 
-void Server::stop()
+Status Server::start(u16 port)
+{
+	TRY(listener_.start(port));
+	reboot_.start();
+	return {};
+}
+
+void Server::close_all()
 {
 	// First, so that no session and no path is made any more.
 	listener_.stop();
@@ -142,8 +157,24 @@ void Server::stop()
 			break;
 		open->close_paths();
 	}
+}
+
+void Server::shut_down()
+{
+	close_all();
+	// So that clients are told, and go to another server's path at once. Requests that a disk
+	// does not end hold up a session, but must not hold up the machine.
+	if (!gone_.wait_for(msecs_to_jiffies(kShutdownWaitMs), [&] { return all_gone(); }).ok())
+		log_warning(kLogSubject, "the machine goes down before all requests have ended");
+}
+
+void Server::stop()
+{
+	// It may be running: as this module is removed while the machine goes down.
+	reboot_.stop();
+	close_all();
 	// Each session dies with its last path, and those end by their close works.
-	gone_.wait([&] { return READ_ONCE(sessions_.exclusive().alive) == 0; });
+	gone_.wait([&] { return all_gone(); });
 }
 
 } // namespace rtrs::server

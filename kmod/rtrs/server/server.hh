@@ -4,6 +4,7 @@
 
 #include <cxxrt/guarded.hh>
 #include <cxxrt/list.hh>
+#include <cxxrt/reboot.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
 #include <rtrs/rtrs.h>
@@ -23,7 +24,7 @@ public:
 	Server &operator=(const Server &) = delete;
 
 	// EADDRINUSE, ... May sleep.
-	cxxrt::Status start(u16 port) { return listener_.start(port); }
+	cxxrt::Status start(u16 port);
 	// Stops listening, closes every path of every session, and waits until they are gone. The
 	// works of the last path may still be returning: the caller flushes the queues before it
 	// frees the server.
@@ -63,6 +64,14 @@ private:
 		u32 alive = 0; // listed, or freed without having called session_gone() yet
 	};
 
+	// Nobody connects any more, and every path is closing: no request is answered from now on.
+	void close_all();
+	// The machine goes down, and its disks may do so before its network: what they say of the
+	// requests that they still have must not reach a client as their answer. Reboot notifier.
+	void shut_down();
+
+	bool all_gone() { return READ_ONCE(sessions_.exclusive().alive) == 0; }
+
 	static cxxrt::Ref<Session> find_locked(Sessions &s, const Uuid &id);
 	Status check_quota(Sessions &s, const sockaddr_storage &founder);
 
@@ -70,8 +79,9 @@ private:
 	Admission admission_;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
 	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};
-	u32 gone_count_ = 0;	   // sessions unlisted so far
-	Listener listener_{*this}; // last: it stops first
+	u32 gone_count_ = 0; // sessions unlisted so far
+	Listener listener_{*this};
+	cxxrt::RebootNotifier<Server, &Server::shut_down> reboot_{this};
 };
 
 } // namespace rtrs::server

@@ -130,8 +130,8 @@ class Lab:
             machine.wait_ready()
 
     def reboot(self, role: str, orderly: bool = False) -> None:
-        """Power a machine on again, on its old cables; its log until now still counts. `orderly`: after an
-        installed system has shut down, else it is switched off."""
+        """Power a machine on again, on its old cables; its log until now still counts. `orderly`: after it has
+        shut down, else it is switched off."""
         machine = self.machines[role]
         if orderly:
             machine.power_off()

@@ -52,6 +52,7 @@
 #include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/reboot.h>
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/sbitmap.h>

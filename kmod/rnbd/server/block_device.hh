@@ -25,6 +25,8 @@ public:
 
 	// Sleeps, as open().
 	void close();
+	// Makes durable what was written and has completed. Sleeps.
+	Status flush() { return Status::from_code(blkdev_issue_flush(bdev_)); }
 
 	block_device *get() const { return bdev_; }
 	// Both as they are now: devices can be resized and set read-only while they are open. Any

@@ -105,4 +105,9 @@ void Exports::detach(Mapping &mapping)
 	});
 }
 
+bool Exports::empty()
+{
+	return exports_.with([](const ExportList &list) { return list.empty(); });
+}
+
 } // namespace rnbd

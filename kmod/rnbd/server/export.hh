@@ -65,6 +65,8 @@ public:
 	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh);
 	// No effect if it was not attached. The mapping's directory is gone. May sleep.
 	void detach(Mapping &mapping);
+	// No session has anything open. May sleep.
+	bool empty();
 
 private:
 	using ExportList = cxxrt::List<Export, &Export::node_>;

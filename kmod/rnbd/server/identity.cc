@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/server/identity.hh>
 
-#include <cxxrt/err_ptr.hh>
+#include <cxxrt/file.hh>
 #include <cxxrt/text.hh>
 
 namespace rnbd {
@@ -42,13 +42,7 @@ usize read_attribute(gendisk *disk, const char *name, char *text, usize size)
 	char path[64];
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", MAJOR(disk_devt(disk)),
 		 MINOR(disk_devt(disk)), name);
-	auto opened = cxxrt::from_err_ptr(filp_open(path, O_RDONLY, 0));
-	if (!opened.ok())
-		return 0;
-	loff_t position = 0;
-	const ssize_t n = kernel_read(opened.value(), text, size, &position);
-	filp_close(opened.value(), nullptr);
-	return n > 0 ? static_cast<usize>(n) : 0;
+	return cxxrt::read_file(path, text, size);
 }
 
 bool write_sysfs_id(TextWriter &out, gendisk *disk)

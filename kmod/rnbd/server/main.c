@@ -57,11 +57,20 @@ module_param(exports_only, bool, 0444);
 MODULE_PARM_DESC(exports_only,
 		 "Only what /sys/kernel/config/rnbd/exports lists can be opened (default: N)");
 
+/* What clients know an orderly restart of the machine by: nothing that they wrote was lost by it.
+ */
+static unsigned long long instance;
+module_param(instance, ullong, 0444);
+MODULE_PARM_DESC(
+    instance, "What ctl/instance said when the server had stopped in order, so that clients know "
+	      "that none of their writes was lost; 0 if it may have crashed (default: 0)");
+
 static int __init rnbd_server_init(void)
 {
 	struct rnbd_server_settings settings = {
 	    .search_path = dev_search_path,
 	    .exports_only = exports_only,
+	    .instance = instance,
 	};
 	const char *id = server_id;
 

@@ -62,10 +62,16 @@ void Mapping::end()
 	users_->close();
 	// 2. No file method runs or will run. Not under the lock of Exports: force_close needs it.
 	dir_.reset();
-	// 3. The access right is given back. The device is still open, so the export's key, its
+	// 3. What was written is durable: whoever gets the device next finds it, and it outlasts an
+	//    orderly restart of the machine (serving.cc).
+	if (may_write(access_mode_) && !device_.flush().ok()) {
+		log_warning_limited(Subject(*session_, name_).c_str(), "Flush at close failed");
+		session_->flush_failed();
+	}
+	// 4. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
-	// 4. Nobody knows it any more, once its configured export has forgotten it.
+	// 5. Nobody knows it any more, once its configured export has forgotten it.
 	use_.reset();
 	device_.close();
 	if (was_open)

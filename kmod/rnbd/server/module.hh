@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cxxrt/class_device.hh>
+#include <cxxrt/guarded.hh>
 #include <cxxrt/memory.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
@@ -18,15 +19,18 @@ public:
 	// Ends all sessions and with them everything that is exported. May sleep.
 	~Module();
 
-	// Starts to listen. EADDRINUSE, ... May sleep.
+	// Starts to listen at `port`, also each time that it serves anew. EADDRINUSE, ... May
+	// sleep.
 	Status open(u16 port);
 
-	// ENOTCONN until open() has returned: limits of the transport are unknown before.
+	// ENOTCONN while it does not serve: limits of the transport are unknown before.
 	Result<u32> max_io_bytes() const;
 
 	const char *search_path() const { return search_path_; }
-	// What tells this run of the module from others, never 0.
+	// Another one than before if writes may have been lost since (protocol D.5), never 0.
 	u64 instance() const { return instance_; }
+	// A disk that clients had written to could not be flushed when it was closed. Any context.
+	void flush_failed() { WRITE_ONCE(unflushed_, true); }
 	// What tells this machine from others.
 	const char *server_id() const { return server_id_; }
 	Exports &exports() { return exports_; }
@@ -37,22 +41,45 @@ private:
 	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
 	explicit Module(const rnbd_server_settings &settings)
 	    : search_path_(settings.search_path), server_id_(settings.server_id),
-	      instance_(get_random_u64() | 1), configured_(settings.exports_only)
+	      instance_(settings.instance ?: boot_instance()), configured_(settings.exports_only)
 	{
 	}
+
+	static u64 boot_instance();
+
+	// Under the lock of serving_.
+	struct Serving {
+		rtrs_srv *server = nullptr;
+		u16 port = 0;
+		bool ending = false;
+	};
+	Status start(Serving &s);
+	void stop(Serving &s);
+
+	Result<cxxrt::ClassDevice> create_ctl();
+	void show_serving(cxxrt::SysfsText &text);
+	Status store_serving(TextView text, cxxrt::SysfsCall &call);
+	void show_instance(cxxrt::SysfsText &text);
 
 	const char *search_path_;
 	const char *server_id_;
 	const u64 instance_;
-	// Sessions are up from some time within open() on, in other threads.
+	bool unflushed_ = false;
+	// What serving_ has, for sessions, which are up from some time within start() on, in other
+	// threads. Null while it does not serve.
 	rtrs_srv *server_ = nullptr;
+	// Held while it starts or stops, which waits for sessions: none of theirs takes it.
+	cxxrt::Guarded<Serving, cxxrt::Mutex> serving_{cxxrt::lock_class<"rnbd-server serving">()};
 
-	// /sys/class/rnbd-server/ctl/devices; destroyed in the opposite order.
+	// /sys/class/rnbd-server/ctl/; destroyed in the opposite order.
 	cxxrt::DeviceClass device_class_;
 	cxxrt::ClassDevice ctl_;
 	cxxrt::SysfsDir devices_;
 	Exports exports_;
 	ConfiguredExports configured_;
 };
+
+// For the calls of the transport; while the module is loaded.
+extern Module *module_;
 
 } // namespace rnbd

@@ -20,6 +20,8 @@ struct rnbd_server_settings {
 	const char *search_path;
 	const char *server_id;
 	bool exports_only;
+	/* 0: that of this boot. */
+	u64 instance;
 };
 
 /* 0 or a negative errno. May sleep. */

@@ -56,6 +56,11 @@ Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 	return session;
 }
 
+void Session::flush_failed()
+{
+	module_.flush_failed();
+}
+
 void Session::down()
 {
 	trace::destroy_session(*this);

@@ -56,6 +56,9 @@ public:
 	u32 queue_depth() const { return queue_depth_; }
 	u8 version() const { return READ_ONCE(version_); }
 
+	// A disk could not be flushed when it was closed.
+	void flush_failed();
+
 	// The mapping of that id, entered; null if there is none. Any context.
 	Mapping *enter(DeviceId id);
 	// Whether the client can reach it by its id.

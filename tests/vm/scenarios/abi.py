@@ -65,6 +65,8 @@ FORMATS = {
     f"{SERVER_PATH}/stats/rdma": r"\d+(?: \d+){4}",
     f"{SERVER_PATH}/stats/wc_completion": r"\d+ \d+ \d+",
     f"{SERVER_PATH}/stats/reset_all": RESET_ALL,
+    "/sys/class/rnbd-server/ctl/serving": "1",
+    "/sys/class/rnbd-server/ctl/instance": "0",
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
     **dict.fromkeys(("/sys/block/rnbd<N>/wwid", f"{DISK}/wwid"), r"[!-~]*"),
     f"{DISK}/unmap_device": r"Usage: echo <normal\|force> > unmap_device",

@@ -27,9 +27,11 @@ def equal(got: object, want: object, what: str) -> None:
 
 # --- modules
 
-def load_server(lab: Lab, port: int | None = None, search: str | None = None, **rtrs: object) -> None:
+def load_server(lab: Lab, port: int | None = None, search: str | None = None, instance: str = "",
+                **rtrs: object) -> None:
     """Load the server; keyword arguments are module parameters of rtrs_server."""
     rnbd = ([f"port_nr={port}"] if port else []) + ([f"dev_search_path={search}"] if search else [])
+    rnbd += [f"instance={instance}"] if instance else []
     lab.server.run(f"modprobe rtrs_server {' '.join(f'{k}={v}' for k, v in rtrs.items())}\n"
                    f"modprobe rnbd_server {' '.join(rnbd)}", 90)
 

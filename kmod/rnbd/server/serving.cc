@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+// When the server serves, and what its clients may conclude from a time when it did not.
+//
+// A client that had writes acknowledged which no flush covered lets no flush succeed once the
+// server's instance is another one (protocol D.5). So the instance stays as long as nothing can
+// have been lost: while this boot lasts, whatever becomes of the module, and over an orderly
+// restart of the machine. That is: the server stops serving, each disk is flushed as it is closed,
+// and then ctl/instance tells the number for the next load of the module.
+#include <rnbd/server/module.hh>
+
+#include <cxxrt/file.hh>
+#include <cxxrt/text.hh>
+#include <rnbd/pure/instance.hh>
+#include <rnbd/server/session.hh>
+
+namespace rnbd {
+
+namespace {
+
+int session_up(rtrs_srv_sess *transport, void **priv)
+{
+	Result<Session *> session = Session::create(*module_, transport);
+	if (!session.ok())
+		return session.code();
+	*priv = session.value();
+	return 0;
+}
+
+int path_up(void *priv, const sockaddr_storage *client)
+{
+	return static_cast<Session *>(priv)->path_up(*client).code();
+}
+
+void path_down(void *priv, const sockaddr_storage *client)
+{
+	static_cast<Session *>(priv)->path_down(*client);
+}
+
+void session_down(void *priv)
+{
+	static_cast<Session *>(priv)->down();
+}
+
+void handle_request(void *priv, const rtrs_srv_request *request)
+{
+	static_cast<Session *>(priv)->handle(*request);
+}
+
+} // namespace
+
+u64 Module::boot_instance()
+{
+	char id[40];
+	const usize size = cxxrt::read_file("/proc/sys/kernel/random/boot_id", id, sizeof(id));
+	// Without it each load of the module counts as a restart.
+	return instance_of_boot(TextView(id, size)) ?: get_random_u64() | 1;
+}
+
+Status Module::start(Serving &s)
+{
+	rtrs_srv_ops ops{};
+	ops.op_size = Session::area_size();
+	ops.session_up = session_up;
+	ops.path_up = path_up;
+	ops.path_down = path_down;
+	ops.session_down = session_down;
+	ops.request = handle_request;
+	TRY(Status::from_code(rtrs_srv_open(&ops, s.port, &s.server)));
+	smp_store_release(&server_, s.server);
+	return {};
+}
+
+// No request is answered any more from some time within on, so that clients take them to another
+// path or wait; every disk was flushed and closed when it returns.
+void Module::stop(Serving &s)
+{
+	if (!s.server)
+		return;
+	smp_store_release(&server_, nullptr);
+	rtrs_srv_close(cxxrt::exchange(s.server, static_cast<rtrs_srv *>(nullptr)));
+}
+
+Status Module::open(u16 port)
+{
+	TRY(serving_.with([&](Serving &s) {
+		s.port = port;
+		return start(s);
+	}));
+	// Nothing can fail afterwards: a tree in which an administrator has made something stays.
+	return configured_.create();
+}
+
+Module::~Module()
+{
+	serving_.with([&](Serving &s) {
+		stop(s);
+		// The files are there until the members of this object go.
+		s.ending = true;
+	});
+}
+
+Result<u32> Module::max_io_bytes() const
+{
+	const rtrs_srv *server = smp_load_acquire(&server_);
+	if (!server)
+		return err::enotconn;
+	return rtrs_srv_max_io_size(server);
+}
+
+Result<cxxrt::ClassDevice> Module::create_ctl()
+{
+	using File = cxxrt::DeviceFile<Module>;
+	static constexpr File kFiles[] = {
+	    File::read_write("serving", &Module::show_serving, &Module::store_serving),
+	    File::read_only("instance", &Module::show_instance),
+	};
+	return cxxrt::ClassDevice::create(device_class_, "ctl", this, kFiles);
+}
+
+void Module::show_serving(cxxrt::SysfsText &text)
+{
+	text.print("%d\n", smp_load_acquire(&server_) != nullptr);
+}
+
+Status Module::store_serving(TextView text, cxxrt::SysfsCall &)
+{
+	const int wanted = TRY(cxxrt::parse_int(text, 0, 1));
+	return serving_.with([&](Serving &s) -> Status {
+		if (s.ending)
+			return err::enodev;
+		if (!wanted)
+			stop(s);
+		else if (!s.server)
+			TRY(start(s));
+		return {};
+	});
+}
+
+// A disk that is closed by force may still be on its way to its flush.
+void Module::show_instance(cxxrt::SysfsText &text)
+{
+	const bool certain =
+	    !smp_load_acquire(&server_) && exports_.empty() && !READ_ONCE(unflushed_);
+	text.print("%llu\n", certain ? instance_ : 0);
+}
+
+} // namespace rnbd

@@ -15,6 +15,7 @@ install:
 	install -D -m 644 build/_rnbdadm '$d/usr/share/zsh/vendor-completions/_rnbdadm'
 	install -m 644 packaging/systemd/*.service packaging/systemd/*.target packaging/systemd/*.timer \
 		'$d$(units)/'
+	install -D -m 755 packaging/systemd/rnbd-server '$d/usr/lib/rnbd/rnbd-server'
 	install -D -m 755 packaging/systemd/rnbd-generator '$d/lib/systemd/system-generators/rnbd-generator'
 	install -D -m 644 packaging/etc/60-rnbd.rules '$d/lib/udev/rules.d/60-rnbd.rules'
 	install -D -m 644 packaging/etc/rnbd.tmpfiles '$d/usr/lib/tmpfiles.d/rnbd.conf'

@@ -38,8 +38,9 @@ def run(lab: Lab) -> None:
     lab.reboot("client", orderly=True)
     there(lab, "after the reboot of the client")
 
-    # The server restarts while the client writes; its write waits until it is back.
-    write = "dd if=/dev/zero of=/srv/late bs=64k count=4 oflag=direct conv=fsync,notrunc 2>&1"
+    # The server restarts while the client writes; its write waits until it is back. What was written and not
+    # flushed, which is so most of the time, is there then: a flush may say so.
+    write = "dd if=/dev/zero of=/srv/late bs=64k count=64 oflag=direct conv=fsync,notrunc 2>&1"
     writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; done", 400)
     lab.reboot("server", orderly=True)
     there(lab, "after the reboot of the server")

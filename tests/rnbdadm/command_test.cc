@@ -366,6 +366,26 @@ TEST(RnbdadmServer, CloseAndDisconnect)
 	EXPECT_EQ(run_line(host, "server show alpha").code, 0);
 }
 
+TEST(RnbdadmServer, PauseAndResume)
+{
+	FakeHost host;
+	EXPECT_EQ(run_line(host, "server pause").code, 9);
+	host.server();
+	EXPECT_EQ(run_line(host, "server pause").code, 9); // no such file: modules of the kernel
+	EXPECT_TRUE(host.writes.empty());
+	const std::string file = "/sys/class/rnbd-server/ctl/serving";
+	host.put(file, "1");
+	EXPECT_EQ(run_line(host, "server pause").code, 0);
+	EXPECT_EQ(host.writes.back(), file + " <- 0");
+	host.put(file, "0");
+	EXPECT_TRUE(has(run_line(host, "doctor").out, "rnbdadm server resume"));
+	EXPECT_EQ(run_line(host, "server resume").code, 0);
+	EXPECT_EQ(host.writes.back(), file + " <- 1");
+	host.put(file, "1");
+	EXPECT_FALSE(has(run_line(host, "doctor").out, "paused"));
+	EXPECT_EQ(run_line(host, "server pause now").code, 2);
+}
+
 TEST(RnbdadmServer, Exports)
 {
 	FakeHost host;

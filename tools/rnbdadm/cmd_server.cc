@@ -110,6 +110,30 @@ Exit server_disconnect(Call &call)
 	});
 }
 
+// Modules of the kernel, and older ones of ours, can't.
+void set_serving(Call &call, bool on)
+{
+	need_server(call.host);
+	const std::string file = kRnbdServer + "/ctl/serving";
+	if (!call.host.exists(file))
+		throw Failure(Exit::Missing, "the module rnbd_server that is loaded is the "
+					     "kernel's own or too old for this");
+	call.write(file, on ? "1" : "0", Action::Configure,
+		   on ? "cannot serve" : "cannot stop serving");
+}
+
+Exit server_pause(Call &call)
+{
+	set_serving(call, false);
+	return Exit::Done;
+}
+
+Exit server_resume(Call &call)
+{
+	set_serving(call, true);
+	return Exit::Done;
+}
+
 Exit export_list(Call &call)
 {
 	print_rows(call.out, kExportKind, to_rows(read_exports(call.host)), call.style);
@@ -196,6 +220,24 @@ std::vector<Command> server_commands()
 	     {{"rnbdadm server disconnect client7", ""}},
 	     nullptr,
 	     server_disconnect},
+	    {"server pause",
+	     "serve nobody until 'server resume', without an error to clients",
+	     "All paths are closed, and nothing is answered any more: I/O of clients goes over "
+	     "other servers' paths, or waits as no-path-timeout says there. Every disk has been "
+	     "flushed and closed when this returns. Exports stay.",
+	     {},
+	     {},
+	     {{"rnbdadm server pause", "before work on this machine or its disks"}},
+	     nullptr,
+	     server_pause},
+	    {"server resume",
+	     "serve again",
+	     "",
+	     {},
+	     {},
+	     {{"rnbdadm server resume", ""}},
+	     nullptr,
+	     server_resume},
 	    {"server export list",
 	     "list the exports",
 	     "Block devices that this machine offers by name.",

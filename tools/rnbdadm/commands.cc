@@ -61,7 +61,8 @@ const char *group_summary(const std::string &group)
 	static const Group kGroups[] = {
 	    {"session", "sessions: list, show, set, reconnect, disconnect"},
 	    {"path", "paths of sessions: list, show, add, remove, disconnect, reconnect, readd"},
-	    {"server", "the server's side: list, show, close, disconnect, export add|remove|list"},
+	    {"server", "the server's side: list, show, close, disconnect, pause, resume, export "
+		       "add|remove|list"},
 	    {"server export", "exports by name: list, add, remove"},
 	    {"hca", "RDMA devices: list"},
 	    {"generate", "man pages, completions, the JSON schema, systemd units"},

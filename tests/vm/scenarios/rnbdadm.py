@@ -44,6 +44,12 @@ def run(lab: Lab) -> None:
     lab.client.run(read)
     server.run("server disconnect vm")
     rnbd.wait_until(lab.client, "grep -qx open /sys/block/rnbd0/rnbd/state", 60, "the device comes back")
+    server.run("server pause")
+    rnbd.wait_until(lab.client, "grep -qx closed /sys/block/rnbd0/rnbd/state", 30, "the client is told")
+    rnbd.check("server resume" in server.run("doctor", 12), "doctor says nothing of a paused server")
+    server.run("server resume")
+    rnbd.wait_until(lab.client, "grep -qx open /sys/block/rnbd0/rnbd/state", 90, "the device comes back")
+    lab.client.run(read)
 
     unmapping(lab, client, disk)
 

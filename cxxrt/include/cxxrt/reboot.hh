@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <cxxrt/types.hh>
 
 namespace cxxrt {
 

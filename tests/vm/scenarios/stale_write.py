@@ -2,7 +2,7 @@
 """A write that was on a path when it died never lands on a newer one: neither from a slow disk nor from the network."""
 
 from vmlab import rnbd
-from vmlab.channel import Job
+from vmlab.channel import Job, scale
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
@@ -14,7 +14,7 @@ VARIANTS = {
     "unseen": {"case": "unseen"},  # the same, and another path comes up while the server still believes in the dead one
     "wire": {"case": "wire"},      # the write is late in the network, and another path goes on
 }
-DELAY = 12.0  # seconds that the old write takes
+DELAY = 12.0  # seconds that the old write takes, where things take no longer than on an idle host
 OLD, NEW = "o", "n"
 
 
@@ -26,12 +26,12 @@ def first_letter(lab: Lab, device: str) -> str:
     return lab.client.run(f"dd if={device} bs=4096 count=1 iflag=direct 2>/dev/null | head -c 1")
 
 
-def slow_view(lab: Lab, disk: str) -> str:
+def slow_view(lab: Lab, disk: str, delay: float) -> str:
     """A second device over the same disk, whose writes reach it late."""
     lab.server.run("modprobe dm-delay\n"
                    f"size=$(blockdev --getsz {disk})\n"
                    "dmsetup create --noudevsync slow "
-                   f"--table \"0 $size delay {disk} 0 0 {disk} 0 {DELAY * 1000:.0f}\"\n"
+                   f"--table \"0 $size delay {disk} 0 0 {disk} 0 {delay * 1000:.0f}\"\n"
                    "[ -e /dev/mapper/slow ] || dmsetup mknodes slow")
     return lab.server.run("readlink -f /dev/mapper/slow").strip()
 
@@ -49,11 +49,12 @@ def run(lab: Lab, case: str) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     rnbd.load_client(lab)
+    delay = DELAY * min(scale(), 8.0)
     try:
         if case == "wire":
-            on_the_wire(lab, disk)
+            on_the_wire(lab, disk, delay)
         else:
-            in_the_disk(lab, disk, unseen=case == "unseen")
+            in_the_disk(lab, disk, delay, unseen=case == "unseen")
     finally:
         lab.client.set_link(0, True)
         lab.client.try_run(f"tc qdisc del dev {lab.client.netdev(0)} root")
@@ -62,8 +63,8 @@ def run(lab: Lab, case: str) -> None:
         lab.server.try_run("dmsetup remove slow")
 
 
-def in_the_disk(lab: Lab, disk: str, unseen: bool) -> None:
-    slow = rnbd.map_device(lab, slow_view(lab, disk), nics=(0, 1) if unseen else (0,))
+def in_the_disk(lab: Lab, disk: str, delay: float, unseen: bool) -> None:
+    slow = rnbd.map_device(lab, slow_view(lab, disk, delay), nics=(0, 1) if unseen else (0,))
     fast = rnbd.map_device(lab, disk)
     if unseen:
         rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
@@ -76,18 +77,18 @@ def in_the_disk(lab: Lab, disk: str, unseen: bool) -> None:
         rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1", limit=90)
     back = lab.client.spawn(f"until echo 1 >{folder(lab, 1 if unseen else 0)}/reconnect; do sleep 1; done", 120)
     wait_old(lab, old, may_fail=True)  # there was no other path
-    rnbd.check(lab.client.uptime() < begin + DELAY - 3, "the old write ended by itself: that proves nothing")
+    rnbd.check(lab.client.uptime() < begin + delay - 3, "the old write ended by itself: that proves nothing")
     lab.client.run(f"until {write(f'/dev/{fast}', NEW)}; do sleep 0.2; done", 120)
     rnbd.check(lab.client.wait(back).ok, "no path came back")
-    lab.client.run(f"sleep {max(0.0, begin + DELAY + 4 - lab.client.uptime())}")
+    lab.client.run(f"sleep {max(0.0, begin + delay + 4 - lab.client.uptime())}", 120)
     rnbd.equal(first_letter(lab, f"/dev/{fast}"), NEW, "what the disk holds")
 
 
-def on_the_wire(lab: Lab, disk: str) -> None:
+def on_the_wire(lab: Lab, disk: str, delay: float) -> None:
     name = rnbd.map_device(lab, disk, nics=(0, 1))
     rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
     rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
-    lab.client.run(f"tc qdisc replace dev {lab.client.netdev(0)} root netem delay {DELAY}s limit 10000")
+    lab.client.run(f"tc qdisc replace dev {lab.client.netdev(0)} root netem delay {delay}s limit 10000")
     begin = lab.client.uptime()
     old = lab.client.spawn(write(f"/dev/{name}", OLD), 120)
     in_flight(lab, name)
@@ -95,7 +96,7 @@ def on_the_wire(lab: Lab, disk: str) -> None:
     gone = lab.client.spawn(f"echo 1 >{folder(lab, 0)}/disconnect", 120)
     wait_old(lab, old, may_fail=False)  # it has gone over the other path
     lab.client.run(write(f"/dev/{name}", NEW))
-    rnbd.check(lab.client.uptime() < begin + DELAY - 1, "the old write was not late enough to prove anything")
-    lab.client.run(f"sleep {begin + DELAY + 4 - lab.client.uptime()}")
+    rnbd.check(lab.client.uptime() < begin + delay - 1, "the old write was not late enough to prove anything")
+    lab.client.run(f"sleep {begin + delay + 4 - lab.client.uptime()}", 120)
     rnbd.equal(first_letter(lab, f"/dev/{name}"), NEW, "what the disk holds")
     rnbd.check(lab.client.wait(gone).ok, "disconnect failed")

@@ -30,7 +30,7 @@ def set_kernel(kind: str) -> None:
 
 def scale() -> float:
     """How much longer than on an idle host with the stock kernel things may take now: others may be busy on
-    the same CPUs. Limits are multiplied by this, nowhere else by anything."""
+    the same CPUs. Limits are multiplied by this, and delays that outlast other things; nothing else by anything."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     return min(max(busy / 1.5, 1.0), 6.0) * _slowness
 

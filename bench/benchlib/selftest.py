@@ -8,7 +8,7 @@ import unittest
 from array import array
 from pathlib import Path
 
-from . import goals, plan, quick
+from . import fairness, goals, plan, quick
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
 from .measure import Measured, Side, side_of
@@ -129,6 +129,17 @@ class ComparisonTest(unittest.TestCase):
         found = {r.goal.title: r.value for r in goals.ratios(figures)}
         self.assertEqual(found["client modules"], 0.5)
         self.assertEqual(found["server modules"], 1.0)
+
+
+class FairnessTest(unittest.TestCase):
+    def test_equal_shares_have_index_one(self) -> None:
+        self.assertEqual(fairness.shares([5.0, 5.0]), {"together": 10.0, "least": 1.0, "most": 1.0, "index": 1.0})
+
+    def test_who_gets_nothing_halves_it(self) -> None:
+        self.assertEqual(fairness.shares([4.0, 0.0]), {"together": 4.0, "least": 0.0, "most": 2.0, "index": 0.5})
+
+    def test_the_list_is_the_last_line(self) -> None:
+        self.assertEqual(fairness.parse_list('fio: noise\n[["a", 2.5, 10]]\n'), [("a", 2.5, 10.0)])
 
 
 class PlanTest(unittest.TestCase):

@@ -109,16 +109,17 @@ def exchanged(lab: Lab, disk: str, other: str) -> None:
 
 
 def restarted(lab: Lab, disk: str) -> None:
-    """A server that starts anew may have lost what was not flushed: no flush succeeds before the disk was closed."""
+    """A server that boots anew may have lost what was not flushed: no flush succeeds before the disk was closed."""
     name = rnbd.map_device(lab, disk, no_path_timeout=-1)
     holder = lab.client.spawn(f"exec 4<>/dev/{name}\ntouch /tmp/open\nwhile [ ! -e /tmp/go ]; do sleep 0.1; done\n"
                               "rm /tmp/go /tmp/open", 300)
     rnbd.wait_until(lab.client, "[ -e /tmp/open ]", 10, "the opener")
     write = f"dd if=/usr/bin/env of=/dev/{name} bs=4k count=4 oflag=direct 2>/dev/null"
-    for flushed in (True, False):
+    for boot, flushed in enumerate((True, False), 1):
         lab.client.run(f"{write}\n" + (f"sync /dev/{name}" if flushed else ""))
         rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1")
-        lab.server.run("rmmod rnbd_server\nmodprobe rnbd_server", 90)
+        # A new load of the modules loses nothing and is told by nothing; the number is as that of another boot.
+        lab.server.run(f"rmmod rnbd_server\nmodprobe rnbd_server instance={boot}", 90)
         rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
         state(lab, name, "open")
         if flushed:

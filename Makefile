@@ -23,7 +23,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
-.PHONY: bench
+.PHONY: bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
 
 modules: mirror
@@ -91,6 +91,10 @@ bench:
 	$(lab) $(MAKE) modules
 	$(lab) bench/run $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick --result build/results/bench.txt)
 
+bench-modules:
+	$(lab) $(MAKE) modules
+	$(lab) bench/run --quick --modules-only --result build/results/bench-modules.txt
+
 demo:
 	$(lab) tests/vm/demo
 
@@ -138,6 +142,7 @@ help:
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
 #? make bench QUICK=1  only instructions for each I/O, against the ratios in bench/baseline.json
+#? make bench-modules  of these, only our modules and the kernel's
 #? make demo        two virtual machines, one uses the other's disk; installs packages too
 #? make fuzz        fuzzers of the parsers
 #? make vm-uml-full all of them there; so does vm-debug-full, in hours

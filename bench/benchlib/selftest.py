@@ -119,6 +119,11 @@ class ComparisonTest(unittest.TestCase):
         self.assertEqual(quick.compare([found], self.STORED, [])[1:], (1, 1))
         self.assertEqual(quick.compare([], self.STORED, ["client: BUG"])[1:], (0, 1))
 
+    def test_modules_alone_leave_the_rest_out(self) -> None:
+        ratios = {"client modules: a / b: 4k-randread-32": 1.0, "client modules: a / b: 4k-randread-1": 1.0,
+                  "both machines: a / b: 4k-randread-32": 1.0}
+        self.assertEqual(list(quick.of_modules({**self.STORED, "ratios": ratios})["ratios"]), [*ratios][:1])
+
     def test_a_ratio_is_the_middle_of_those_within_a_round(self) -> None:
         def one(client: float) -> Measured:
             side = Side(client, 0, {"rtrs_client": client}, {}, {})

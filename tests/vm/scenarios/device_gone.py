@@ -8,7 +8,6 @@ from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
 
 SLOW = True
 OURS = ("client", "server")
-KINDS = ("stock", "debug")
 
 
 def remove(machine: Machine, nic: int) -> None:

@@ -6,7 +6,6 @@ from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
 OURS = ("client", "server")
-KINDS = ("stock", "debug")  # with the block layer's tracepoints
 BLOCKS = 24
 
 

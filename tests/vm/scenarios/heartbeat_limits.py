@@ -8,7 +8,6 @@ from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
 OURS = ("client",)
-KINDS = ("stock", "debug")  # pulls a cable
 MISSED = "HB missed max reached."
 
 

@@ -9,7 +9,6 @@ from vmlab.multipath import end_load, folder, verified_load
 
 SLOW = True
 OURS = ("client",)
-KINDS = ("stock", "debug")
 LOSS = 35 + 15  # protocol B.3
 READ = "dd of=/dev/null bs=4k count=1 iflag=direct"
 

@@ -7,7 +7,6 @@ from vmlab.lab import Lab
 from vmlab.multipath import SESSION
 
 OURS = ("client", "server")
-KINDS = ("stock", "debug")
 SLOW = True
 VARIANTS = {"families": {"what": "families"}, "many": {"what": "many"}}
 MOST = 128

@@ -7,7 +7,6 @@ from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
 
 SLOW = True
 OURS = ("client", "server")
-KINDS = ("stock", "debug", "kcsan")
 # Loss shows 35 s after the last word of the peer at the latest (protocol B.3); emulated machines are late.
 LOSS = 35 + 15
 

@@ -13,7 +13,6 @@ from vmlab.multipath import SESSION, at_client, at_server, back, carries, end_lo
 
 SLOW = True
 OURS = ("client", "server")
-KINDS = ("stock", "debug")
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 SECONDS = float(os.environ.get("RNBD_FLAP_SECONDS", "15"))
 

@@ -8,7 +8,6 @@ from vmlab.lab import Lab
 from vmlab.multipath import SESSION, carries, end_load, folder, requests
 
 OURS = ("client", "server")
-KINDS = ("stock", "debug")
 EVENTS = "/sys/kernel/tracing/events/rtrs_clt/rtrs_clt_request_submit/enable"
 TRACE = "/sys/kernel/tracing/trace"
 SHOWN_BY_INTERRUPT = 2  # the service connection, and one for the machine's CPU

@@ -8,7 +8,6 @@ from vmlab.multipath import SESSION, folder
 
 SLOW = True
 OURS = ("client", "server")
-KINDS = ("stock", "debug")  # user-mode Linux has no disk that delays
 VARIANTS = {
     "disk": {"case": "disk"},      # the only path starts again while the server's disk still works on the write
     "unseen": {"case": "unseen"},  # the same, and another path comes up while the server still believes in the dead one

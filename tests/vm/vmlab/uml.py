@@ -57,5 +57,6 @@ class UmlMachine(Machine):
 
     def set_link(self, nic: int, up: bool) -> None:
         """The vector device can't be told that its cable is out: drop every frame instead."""
-        self.run(f"tc qdisc {'del' if up else 'replace'} dev {self.netdev(nic)} root" +
-                 ("" if up else " netem loss 100%"))
+        device = f"dev {self.netdev(nic)}"
+        self.run(f"if tc qdisc show {device} | grep -q netem; then tc qdisc del {device} root; fi" if up else
+                 f"tc qdisc replace {device} root netem loss 100%")

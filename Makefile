@@ -73,7 +73,7 @@ vm: rnbdadm deb
 define on_debug_kernel
 	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned) \
-		$(if $(filter uml,$(1)),--at-once 2)
+		$(if $(filter uml,$(1)),--at-once 3)
 endef
 
 vm-uml vm-uml-full:

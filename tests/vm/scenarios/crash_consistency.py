@@ -20,7 +20,7 @@ from vmlab.multipath import folder
 from vmlab.volatile_disk import VolatileDisk
 
 SLOW = True
-KINDS = ("stock",)  # others have no driver for such disks
+KINDS = ("stock", "debug")  # others have no driver for such disks
 MEGABYTES = 32
 LIMIT = 300.0  # of a writer; the crash comes before
 BLOCKS = {"flushes": "flush", "fua": "fua", "forgets": "flush"}  # disks of the checker, and what it does there

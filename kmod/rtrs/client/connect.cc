@@ -15,6 +15,8 @@ namespace {
 // go is registration and write. The guard of a registration is for soft-RoCE alone.
 constexpr u32 kWrsPerRequest = 3 + Registration::kMaxGuards;
 constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
+// Of requests that wait for each other (held.cc), in one chain.
+constexpr u32 kMaxBatch = 16;
 // Both budgets of the service connection are independent of the session's queue (protocol A.7).
 constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
 // A registered region and the message.
@@ -201,6 +203,11 @@ Status ClientConnection::create_queues_for_role()
 		config.send_sges = dev.send_sges;
 		config.cq_vector = (cid() - 1) % vectors;
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
+	}
+	if (!is_service() && path_.device().repeats_local_work()) {
+		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
+		config.max_chain = 2 * batch + Registration::kMaxGuards;
+		batch_ = TRY(Array<HeldWrs>::create(batch));
 	}
 	send_sges_ = config.send_sges;
 	return create_queues(path_.device().get(), id_, config);

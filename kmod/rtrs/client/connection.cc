@@ -178,7 +178,10 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 	}
 	path_.stats().completed();
 	send_completed();
+	const RcuReader reader;
 	retry_parked();
+	if (is_gated())
+		post_held();
 }
 
 void ClientConnection::on_broken(const ib_wc &wc)
@@ -214,9 +217,9 @@ void ClientConnection::invalidate(Request &request)
 		path_.fail(s.error(), PathError::Post);
 }
 
+// Under RcuReader.
 void ClientConnection::retry_parked()
 {
-	const RcuReader reader;
 	while (path_.posting()) {
 		Request *request = parked_.with([](auto &list) { return list.pop_front(); });
 		if (!request)
@@ -257,11 +260,13 @@ void ClientConnection::drain()
 		while (list.pop_front())
 			;
 	});
+	drop_held();
 }
 
 void ClientConnection::release_queues()
 {
 	destroy_queues();
+	batch_.reset();
 	messages_.reset();
 	receives_.reset();
 }

@@ -12,8 +12,10 @@
 #include <cxxrt/memory.hh>
 #include <rtrs/client/completion.hh>
 #include <rtrs/client/request.hh>
+#include <rtrs/client/request_wrs.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/core/memory.hh>
+#include <rtrs/pure/registration_gate.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
 #include <rtrs/wire/rkey.hh>
@@ -88,6 +90,16 @@ public:
 
 	// Posts the invalidation of a request's region; if the queue is full, when it has room.
 	void invalidate(Request &request);
+	// Whether chains that register memory have to ask the gate (held.cc).
+	bool is_gated() const { return batch_.size() != 0; }
+	// Hold: the request is on the list of those that wait, and may even have ended.
+	GatePass pass_gate(Request &request);
+	// The server has answered it.
+	void passed_gate(const Request &request)
+	{
+		if (READ_ONCE(let_in_) == &request)
+			open_gate(request);
+	}
 	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
 	bool take_invalidated(Rkey key);
 
@@ -120,6 +132,9 @@ private:
 	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
 	void retry_parked();
+	void open_gate(const Request &request);
+	void post_held();
+	void drop_held();
 
 	Path &path_;
 	rdma_cm_id *id_ = nullptr;
@@ -136,9 +151,17 @@ private:
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 
-	cxxrt::Guarded<cxxrt::List<Request, &Request::parked>, cxxrt::SpinLock> parked_{
+	cxxrt::Guarded<cxxrt::List<Request, &Request::waiting>, cxxrt::SpinLock> parked_{
 	    cxxrt::lock_class<"rtrs_parked">()};
 	unsigned long polling_ = 0; // bit 0
+
+	struct Gate {
+		RegistrationGate state;
+		cxxrt::List<Request, &Request::waiting> held;
+	};
+	cxxrt::Guarded<Gate, cxxrt::SpinLock> gate_{cxxrt::lock_class<"rtrs_gate">()};
+	const Request *let_in_ = nullptr; // last, and not in a batch; written under the gate's lock
+	cxxrt::Array<HeldWrs> batch_;	  // of post_held()
 };
 
 } // namespace rtrs::client

@@ -139,6 +139,9 @@ public:
 	// It should have answered.
 	bool fence_overdue() const;
 	int poll(u32 queue);
+	// Of a connection that holds requests: held.cc.
+	void hold(Request &request);
+	Status post_batch(ClientConnection &con, HeldWrs *batch, u32 count);
 	u64 inflight() const { return stats_->inflight(); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
 	PathStats &stats() { return *stats_; }
@@ -193,7 +196,14 @@ private:
 
 	// submit.cc
 	ClientConnection &choose_connection(const rtrs_clt_request &request);
-	Status post(Request &r, ClientConnection &con, ChunkOffset offset, int mapped);
+
+	// post.cc
+	Immediate request_imm(const Request &r) const;
+	void write_message(Request &r) const;
+	// `sges`: room for what travels, see RequestWrs. They and `wrs` are read by the post.
+	[[gnu::always_inline]] void fill(RequestWrs &wrs, const Request &r, int mapped,
+					 ib_sge *sges, bool guarded_before) const;
+	Status post(Request &r, int mapped, Signal signal);
 
 	// path_sysfs.cc
 	Status create_files();

@@ -3,10 +3,11 @@
 //
 // A request of slot n uses entry n of whichever path it goes over. Life of an entry:
 //
-//	Idle --submit--> Posted --response--> Answered [--LOCAL_INV done]--> Idle, done() called
+//	Idle --submit--> [Held -->] Posted --response--> Answered [--LOCAL_INV done]--> Idle
 //
-// It ends exactly once: by the handler that moves it out of Posted, under the entry's lock, or by
-// the tear-down of the path, which begins when no handler can run any more.
+// where done() is called. It ends exactly once: by the handler that moves it out of Posted, under
+// the entry's lock, or by the tear-down of the path, which begins when no handler can run any more.
+// Held is there on soft-RoCE only (held.cc).
 //
 // submit() holds the lock from Posted until the work requests are in the queue. So a response that
 // comes early, which only a hostile server can send, finds either no request or a complete one:
@@ -27,6 +28,7 @@ class ClientConnection;
 
 enum class RequestState : u8 {
 	Idle,
+	Held,	  // on its connection's list, till its turn comes
 	Posted,	  // the server's answer will come
 	Answered, // it came; `status` is valid, the region may still have to be invalidated
 };
@@ -55,6 +57,9 @@ struct Request {
 	u64 started_ns = 0;
 	ClientConnection *connection = nullptr;
 	rtrs_clt_request in{}; // in.msg is behind `message`
+	ChunkOffset offset{};  // of the message in the server's chunk
+	u16 message_size = 0;  // in bytes, with header, and prefix if it is one of a
+	bool by_capsule = false;
 
 	MemoryRegion region;
 	// Room for a capsule's prefix, then user message and header; sent from here or from behind
@@ -64,7 +69,8 @@ struct Request {
 	DmaBuffer *message_page = nullptr;
 	u32 message_offset = 0; // in its page
 	CompletionEntry<Request, &Request::on_invalidated> invalidated{this};
-	cxxrt::ListNode parked; // waits for room to post its LOCAL_INV
+	// On a list of its connection: Held for its turn, Answered for room to post its LOCAL_INV.
+	cxxrt::ListNode waiting;
 };
 
 class RequestTable {

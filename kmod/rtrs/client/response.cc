@@ -73,6 +73,7 @@ void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *ke
 		}
 		r.state = RequestState::Answered;
 	}
+	con.passed_gate(r);
 	if (invalidate)
 		con.invalidate(r);
 	else

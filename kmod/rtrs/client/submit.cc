@@ -1,25 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A request becomes work requests (protocol A.5, A.8). All of one request go to the device in one
-// call, and none of them asks for a completion unless the send queue's accounting needs one:
-//
-//	write, list fits into one work request	RDMA_WRITE_WITH_IMM [data.., message]
-//	write, longer list			REG_MR, RDMA_WRITE_WITH_IMM [region, message]
-//	read with data				REG_MR (remote write), RDMA_WRITE_WITH_IMM [message]
-//	read without data			RDMA_WRITE_WITH_IMM [message]
-//
-// Where each chunk's key is good for one request, a message without data before it goes as a
-// capsule, a SEND_WITH_INV that takes the key back and spares the server an invalidation (protocol
-// J.2). With data it would be a second message, which costs more than it saves: soft-RoCE
-// acknowledges each.
-//
-// The request ends by the server's answer, not by a send completion: with the answer the server
-// has received all of it. A retransmission that the answer made needless sends bytes that the
-// server's queue pair drops as duplicates, whatever they have become.
-#include <cxxrt/log.hh>
+// A request is checked, gets its connection and is mapped for the device; post.cc has what follows.
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
-#include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/io_header.hh>
 
 using namespace cxxrt;
@@ -77,37 +60,6 @@ u64 mapped_bytes(scatterlist *sg, int count)
 	return total;
 }
 
-// User message and header, as they lie in the chunk behind data or room, or in a capsule behind its
-// prefix, which `capsule` is. Their size, with a prefix if there is one.
-u32 write_message(Request &r, const RequestCapsule *capsule)
-{
-	rtrs_clt_request &in = r.in;
-	const u16 usr_len = static_cast<u16>(in.msg_len);
-	u8 *const message = r.message + sizeof(*capsule);
-	u8 *const header = message + usr_len;
-	memcpy(message, in.msg, usr_len);
-	// The caller's copy is his again; should the path die, another one takes it from here.
-	in.msg = message;
-	u32 size;
-	if (in.dir == RTRS_WRITE) {
-		const WriteHeader h = make_write_header(usr_len);
-		memcpy(header, &h, size = sizeof(h));
-	} else if (in.data_len) {
-		const RemoteBuffer answer{
-		    {r.region.iova()}, r.region.rkey(), ByteCount{in.data_len}};
-		const ReadHeaderWithDescriptor h = make_read_header(usr_len, answer, true);
-		memcpy(header, &h, size = sizeof(h));
-	} else {
-		const ReadHeader h = make_read_header(usr_len);
-		memcpy(header, &h, size = sizeof(h));
-	}
-	size += usr_len;
-	if (capsule)
-		memcpy(r.message, capsule, sizeof(*capsule));
-	r.message_page->sync_for_device(r.message_offset, sizeof(*capsule) + size);
-	return capsule ? sizeof(*capsule) + size : size;
-}
-
 } // namespace
 
 // Each CPU has a connection, whose completions come back to it.
@@ -159,105 +111,20 @@ Status Path::submit(const rtrs_clt_request &in)
 
 	r.in = in;
 	r.connection = &con;
+	r.offset = offset;
 	r.cpu = raw_smp_processor_id();
 	r.started_ns = ktime_get_ns();
 	r.status = 0;
 	trace::submit(*this, r);
-	TRY(post(r, con, offset, use_region ? -1 : list.count()));
+	write_message(r);
+	GatePass pass = GatePass::Post;
+	if (use_region && con.is_gated())
+		pass = con.pass_gate(r);
+	if (pass != GatePass::Hold)
+		TRY(post(r, use_region ? -1 : list.count(),
+			 pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue));
 	list.release();
 	return {};
-}
-
-// `mapped` entries of the list travel by themselves; -1: the region does. EAGAIN: nothing was
-// posted. Any other failure of the post ends in the tear-down of the path, with the request in it:
-// a part of the chain may be in the queue, and the region open.
-Status Path::post(Request &r, ClientConnection &con, ChunkOffset offset, int mapped)
-{
-	const rtrs_clt_request &in = r.in;
-	const bool read = in.dir == RTRS_READ;
-	const bool use_region = mapped < 0;
-	const u32 lkey = device_.pd()->local_dma_lkey;
-	const RemoteChunk &chunk = remote_[in.slot];
-	const Immediate imm = session_limits_->layout.request(Slot{in.slot}, offset);
-	const bool by_capsule = capsules_ && new_keys_ && !con.is_service() &&
-				(read || !in.data_len) && fits_capsule(in.msg_len);
-	const RequestCapsule capsule = make_request_capsule(imm, static_cast<u16>(in.msg_len));
-	const u32 message_size = write_message(r, by_capsule ? &capsule : nullptr);
-
-	// What the post reads, all in this frame (protocol G.1-63).
-	ib_sge sges[kMaxSendSges];
-	int n = 0;
-	if (!read && use_region) {
-		sges[n++] = {r.region.iova(), in.data_len, r.region.lkey()};
-	} else if (!read) {
-		scatterlist *sg = in.sg;
-		for (; n < mapped; n++, sg = sg_next(sg))
-			sges[n] = {sg_dma_address(sg), sg_dma_len(sg), lkey};
-	}
-	sges[n++] = {r.message_dma + (by_capsule ? 0 : sizeof(capsule)), message_size, lkey};
-
-	ib_rdma_wr last{};
-	last.wr.wr_cqe = con.send_cqe();
-	last.wr.sg_list = sges;
-	last.wr.num_sge = n;
-	if (by_capsule) {
-		last.wr.opcode = IB_WR_SEND_WITH_INV;
-		last.wr.ex.invalidate_rkey = chunk.rkey.value;
-	} else {
-		last.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
-		last.wr.ex.imm_data = imm.to_network();
-		// The room for a read's answer comes before the message.
-		last.remote_addr = chunk.address.value + (read ? in.data_len : 0);
-		last.rkey = chunk.rkey.value;
-	}
-
-	Registration registration;
-	ib_send_wr *first = &last.wr;
-	ChainCost cost{.work_requests = 1};
-	if (use_region) {
-		const int access = IB_ACCESS_LOCAL_WRITE | (read ? IB_ACCESS_REMOTE_WRITE : 0);
-		registration.fill(r.region, con.send_cqe(), access);
-		registration.last().next = &last.wr;
-		first = &registration.first();
-		cost = {.work_requests = 2, .registrations = 1, .guards = registration.guards()};
-	}
-
-	Status posted;
-	{
-		LockGuard<SpinLock> held(r.lock);
-		r.state = RequestState::Posted;
-		r.registered = use_region;
-		posted = con.post_send(first, &last.wr, cost);
-		trace::post(*this, r, cost, posted);
-		if (posted.code() == err::eagain.code()) {
-			r.state = RequestState::Idle;
-			r.registered = false;
-			return err::eagain;
-		}
-		// Under the lock, so that it is counted before it can end.
-		stats_->submitted(r.direction(), in.data_len + static_cast<u32>(in.msg_len),
-				  in.nr_sg);
-	}
-	con.counters().inc(&WrCounters::requests);
-	if (!posted.ok())
-		fail(posted.error(), PathError::Post);
-	return {};
-}
-
-Status Path::post_fence(u32 serial)
-{
-	ClientConnection &service = *connections_[0];
-	ib_rdma_wr fence{};
-	fence.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
-	fence.wr.wr_cqe = service.send_cqe();
-	fence.wr.ex.imm_data = Immediate(ImmType::Fence, serial).to_network();
-	// Before the post, for the answer may come before it returns.
-	WRITE_ONCE(fence_posted_, jiffies);
-	__atomic_store_n(&carried_fence_, serial, __ATOMIC_RELEASE);
-	const Status s = service.post_send(&fence.wr, &fence.wr, {.work_requests = 1});
-	if (!s.ok())
-		__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);
-	return s;
 }
 
 int Path::poll(u32 queue)

@@ -173,16 +173,19 @@ private:
 };
 
 // The work requests that register a region under its present key: REG_MR, and on a device that
-// repeats local work LOCAL_INV before it, whose first execution changes nothing. Lives until it is
-// posted.
+// repeats local work LOCAL_INV before it, the guard. Its first execution changes nothing, but it
+// waits until all before it is acknowledged, so neither will be executed again: what is repeated
+// begins behind them. One guard does for all registrations of a chain that follow each other. Lives
+// until it is posted.
 class Registration {
 public:
 	Registration() = default;
-	// `region` is not registered.
-	void fill(const MemoryRegion &region, ib_cqe *cqe, int access)
+	// `region` is not registered. `guarded_before`: it comes right behind another registration
+	// of the same chain.
+	void fill(const MemoryRegion &region, ib_cqe *cqe, int access, bool guarded_before = false)
 	{
 		region.fill_reg_wr(reg_, cqe, access, nullptr);
-		guarded_ = region.repeatable();
+		guarded_ = region.repeatable() && !guarded_before;
 		if (guarded_) {
 			MemoryRegion::fill_local_inv(guard_, cqe, region.rkey());
 			guard_.next = &reg_.wr;

@@ -13,8 +13,9 @@ using namespace cxxrt;
 namespace rtrs::server {
 namespace {
 
-// Longest answer: data, new key, invalidation, answer. Before it, the chunk's invalidation.
-constexpr u32 kMaxAnswer = 4 + Registration::kMaxGuards;
+constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
+// Of slots that wait for each other (held.cc), in one chain.
+constexpr u32 kMaxBatch = 16;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.
@@ -28,8 +29,9 @@ bool full(const Status &s)
 } // namespace
 
 ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
-    : Connection(cid, counters), path_(path), info_recv_{{info_received}, this},
-      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this}
+    : Connection(cid, counters),
+      path_(path), info_recv_{{info_received}, this}, recv_{{received}, this}, send_{{sent}, this},
+      setup_{{setup_sent}, this}, answers_{{answers_sent}, this}
 {
 }
 
@@ -49,7 +51,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
 	u32 per_request = settings().always_invalidate ? 5 : 3;
-	if (settings().always_invalidate && path_.device().repeats_local_work())
+	const bool gated =
+	    !service && settings().always_invalidate && path_.device().repeats_local_work();
+	if (gated)
 		per_request += Registration::kMaxGuards;
 
 	rtrs_queue_config config{};
@@ -59,6 +63,11 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.send_wrs = min_of(config.send_wrs, cqes - config.recv_wrs);
 	config.send_sges = 1;
 	config.max_chain = service ? max_service_chain() : kMaxAnswer;
+	if (gated) {
+		const u32 batch = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxBatch);
+		config.max_chain = batch * kMaxAnswerWrs + Registration::kMaxGuards;
+		batch_ = TRY(Array<HeldWrs>::create(batch));
+	}
 	config.signal_interval = min_of(depth, kMaxSignalInterval);
 	config.cq_vector = path_.vector_for(cid());
 	config.poll = IB_POLL_WORKQUEUE;
@@ -124,6 +133,7 @@ void ServerConnection::disconnect()
 void ServerConnection::release_queues()
 {
 	destroy_queues();
+	batch_.reset();
 	capsules_.reset();
 }
 
@@ -357,6 +367,10 @@ void ServerConnection::on_send_completed()
 	count_completion(path_.stats());
 	send_completed();
 	post_pending();
+	// What is posted now would wait in the queue for the acknowledgement of these answers, and
+	// more may come to be posted till then.
+	if (batch_.size() && !unacknowledged_)
+		post_held();
 }
 
 // Nobody waits for ever: when the queue refuses, a signaled work request is on its way, and its
@@ -369,7 +383,13 @@ void ServerConnection::post_slot(RequestSlot &slot)
 	{
 		RcuReader posting;
 		if (path_.may_post()) [[likely]] {
-			s = slot.post();
+			GatePass pass = GatePass::Post;
+			if (batch_.size())
+				pass = pass_gate(slot);
+			if (pass == GatePass::Hold)
+				return;
+			s = slot.post(pass == GatePass::PostSignaled ? Signal::Always
+								     : Signal::WhenDue);
 			if (full(s)) [[unlikely]]
 				s = pending_.with([&](PendingList &waiting) {
 					const Status again = slot.post();
@@ -424,6 +444,7 @@ void ServerConnection::drop_pending()
 	while (RequestSlot *slot =
 		   pending_.with([](PendingList &waiting) { return waiting.pop_front(); }))
 		slot->dropped();
+	drop_held();
 }
 
 } // namespace rtrs::server

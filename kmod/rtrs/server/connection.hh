@@ -10,6 +10,8 @@
 #include <cxxrt/list.hh>
 #include <cxxrt/memory.hh>
 #include <rtrs/core/connection.hh>
+#include <rtrs/pure/registration_gate.hh>
+#include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/capsule_receives.hh>
 #include <rtrs/server/slot.hh>
 
@@ -48,6 +50,9 @@ public:
 
 	// A signaled work request has completed with success. Completion handlers only.
 	void on_send_completed();
+	// The invalidation of a slot has completed, with success or not. It stands for those before
+	// it in a batch.
+	void on_invalidated(RequestSlot &slot, bool ok);
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
 	ib_cqe *setup_cqe() { return &setup_.cqe; }
@@ -72,6 +77,7 @@ private:
 	static void received(ib_cq *cq, ib_wc *wc);
 	static void capsule_received(ib_cq *cq, ib_wc *wc);
 	static void setup_sent(ib_cq *cq, ib_wc *wc);
+	static void answers_sent(ib_cq *cq, ib_wc *wc);
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
@@ -83,6 +89,14 @@ private:
 	void on_immediate(const ib_wc &wc);
 	void answer_heartbeat();
 	void post_pending();
+	// held.cc
+	GatePass pass_gate(RequestSlot &slot);
+	void post_held();
+	u32 take_held(RequestSlot::Step step);
+	void hold_again(u32 count);
+	Status post_invalidations(u32 count);
+	Status post_answers(u32 count);
+	void drop_held();
 	void settle(RequestSlot &slot, RequestSlot::Step step, const Status &s);
 
 	Path &path_;
@@ -93,7 +107,18 @@ private:
 	CapsuleReceives capsules_; // else these
 	Handler send_;		   // of answers
 	Handler setup_;		   // of registrations and INFO_RSP
+	Handler answers_;	   // of answers in a batch
 	cxxrt::Guarded<PendingList, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
+	struct Gate {
+		RegistrationGate state;
+		PendingList arrivals; // that have to be invalidated
+		PendingList answers;
+	};
+	cxxrt::Guarded<Gate, cxxrt::SpinLock> gate_{cxxrt::lock_class<"rtrs_server_gate">()};
+	// Of handlers, which run one after the other.
+	cxxrt::Array<HeldWrs> batch_; // of post_held(); empty: no slot has to ask the gate
+	PendingList invalidating_;    // in batches that are posted, in their order
+	u32 unacknowledged_ = 0;      // batches of answers
 };
 
 } // namespace rtrs::server

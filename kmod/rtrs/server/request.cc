@@ -27,11 +27,16 @@ void RequestSlot::begin()
 	owner_.con->post_slot(*this);
 }
 
+void RequestSlot::fill_invalidation(ib_send_wr &wr)
+{
+	MemoryRegion::fill_local_inv(wr, &invalidate_cqe_.cqe,
+				     owner_.path->regions().region(slot_.value).rkey());
+}
+
 Status RequestSlot::post_invalidate()
 {
 	ib_send_wr wr;
-	MemoryRegion::fill_local_inv(wr, &invalidate_cqe_.cqe,
-				     owner_.path->regions().region(slot_.value).rkey());
+	fill_invalidation(wr);
 	// The request goes on in the completion.
 	return owner_.con->post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1},
 				     Signal::Always);
@@ -40,13 +45,12 @@ Status RequestSlot::post_invalidate()
 void RequestSlot::invalidated(ib_cq *, ib_wc *wc)
 {
 	RequestSlot &slot = *container_of(wc->wr_cqe, InvalidateCqe, cqe)->slot;
-	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
+	const bool ok = wc->status == IB_WC_SUCCESS;
+	if (!ok) [[unlikely]]
 		slot.owner_.path->fail(*wc);
-		slot.dropped();
-		return;
-	}
-	slot.owner_.con->on_send_completed();
-	slot.run();
+	else
+		slot.owner_.con->on_send_completed();
+	slot.owner_.con->on_invalidated(slot, ok);
 }
 
 void RequestSlot::run()

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // Answers (protocol A.8): one chain of work requests, handed to the device at once.
 //
-//	[RDMA_WRITE data] → [REG_MR new key] → [SEND_WITH_INV client's key] → final
+//	[REG_MR new key] → [RDMA_WRITE data] → [SEND_WITH_INV client's key] → final
 //
+// The registration comes first because its guard, on soft-RoCE, waits until all before it is
+// acknowledged. A client that guesses the new key before it is told can only spoil its own data.
 // The final one carries status and slot as immediate: with always_invalidate a SEND of the chunk's
 // new key, else an RDMA write of nothing. To a client that knows capsules the last two are one, a
 // SEND_WITH_INV of status, slot and new key (protocol J.2). Everything here may run in hard
 // interrupt context.
+#include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
@@ -17,40 +20,6 @@ using namespace cxxrt;
 
 namespace rtrs::server {
 namespace {
-
-class Chain {
-public:
-	void append(ib_send_wr &wr)
-	{
-		append(wr, wr);
-		cost.work_requests++;
-	}
-	void append(Registration &registration)
-	{
-		append(registration.first(), registration.last());
-		cost.work_requests++;
-		cost.registrations++;
-		cost.guards += registration.guards();
-	}
-	ib_send_wr *first() const { return first_; }
-	ib_send_wr *last() const { return last_; }
-
-	ChainCost cost{.work_requests = 0};
-
-private:
-	void append(ib_send_wr &first, ib_send_wr &last)
-	{
-		if (last_)
-			last_->next = &first;
-		else
-			first_ = &first;
-		last_ = &last;
-		last.next = nullptr;
-	}
-
-	ib_send_wr *first_ = nullptr;
-	ib_send_wr *last_ = nullptr;
-};
 
 // Puts what an answer carries where it is sent from.
 template <class T> ib_sge carry(Path &path, Slot slot, const T &message)
@@ -75,92 +44,107 @@ void RequestSlot::respond(int status, u32 produced)
 	owner_.con->post_slot(*this);
 }
 
-Status RequestSlot::post()
+Status RequestSlot::post(Signal signal)
 {
-	return step_ == Step::Invalidate ? post_invalidate() : post_answer();
+	return step_ == Step::Invalidate ? post_invalidate() : post_answer(signal);
 }
 
-Status RequestSlot::post_answer()
+inline void RequestSlot::make_answer(AnswerWrs &wrs, bool guarded_before)
 {
 	ServerConnection &con = *owner_.con;
 	Path &path = *owner_.path;
 	PathRegions &regions = path.regions();
-	const u32 local_key = path.device().pd()->local_dma_lkey;
-	const bool new_key = settings().always_invalidate;
 	const bool wants_data =
 	    header_valid_ && header_.direction == Direction::Read && header_.has_descriptor;
 	const bool invalidate = wants_data && header_.need_invalidate;
-	Chain chain;
-
-	// Never more than was produced, and never more than the peer has room for, which the parser
-	// has bound to the room in the chunk (protocol G.1-78, G.3-6).
-	ib_rdma_wr data{};
-	ib_sge data_sge{};
-	const u32 bytes =
-	    wants_data && !status_ ? min_of(produced_, header_.descriptor.size.value) : 0;
-	if (bytes) {
-		regions.sync_for_device(slot_, bytes);
-		data_sge.addr = regions.dma_addr(slot_);
-		data_sge.length = bytes;
-		data_sge.lkey = local_key;
-		data.wr.opcode = IB_WR_RDMA_WRITE;
-		data.wr.wr_cqe = con.send_cqe();
-		data.wr.sg_list = &data_sge;
-		data.wr.num_sge = 1;
-		data.remote_addr = header_.descriptor.address.value;
-		data.rkey = header_.descriptor.rkey.value;
-		chain.append(data.wr);
-	}
+	const bool capsule = invalidate && path.capsules();
 
 	// Each answer gives the chunk a new key, also that of a request that failed. A key that was
 	// made for a chain which then found no room was never registered.
-	Registration registration;
-	if (new_key) {
+	wrs.registers = settings().always_invalidate;
+	if (wrs.registers) {
 		MemoryRegion &region = regions.region(slot_.value);
 		region.renew_key();
-		registration.fill(region, con.send_cqe(), PathRegions::access());
-		chain.append(registration);
+		wrs.registration.fill(region, con.send_cqe(), PathRegions::access(),
+				      guarded_before);
 	}
 
-	const bool capsule = invalidate && path.capsules();
-	chain.cost.invalidations += invalidate;
-	ib_send_wr inv{};
-	if (invalidate && !capsule) {
+	// Never more than was produced, and never more than the peer has room for, which the parser
+	// has bound to the room in the chunk (protocol G.1-78, G.3-6).
+	const u32 bytes =
+	    wants_data && !status_ ? min_of(produced_, header_.descriptor.size.value) : 0;
+	wrs.has_data = bytes != 0;
+	if (bytes) {
+		regions.sync_for_device(slot_, bytes);
+		wrs.data_sge = {regions.dma_addr(slot_), bytes, path.device().pd()->local_dma_lkey};
+		ib_rdma_wr &data = wrs.data;
+		data = {};
+		data.wr.opcode = IB_WR_RDMA_WRITE;
+		data.wr.wr_cqe = con.send_cqe();
+		data.wr.sg_list = &wrs.data_sge;
+		data.wr.num_sge = 1;
+		data.remote_addr = header_.descriptor.address.value;
+		data.rkey = header_.descriptor.rkey.value;
+	}
+
+	wrs.invalidates = invalidate;
+	wrs.has_invalidation = invalidate && !capsule;
+	if (wrs.has_invalidation) {
+		ib_send_wr &inv = wrs.invalidation;
+		inv = {};
 		inv.opcode = IB_WR_SEND_WITH_INV;
 		inv.wr_cqe = con.send_cqe();
 		inv.ex.invalidate_rkey = header_.descriptor.rkey.value;
-		chain.append(inv);
 	}
 
-	ib_rdma_wr final{};
-	ib_sge payload{};
+	ib_rdma_wr &final = wrs.final;
+	final = {};
 	final.wr.wr_cqe = con.send_cqe();
 	const Immediate imm = response_imm(slot_, status_, invalidate);
-	const Rkey key = new_key ? regions.region(slot_.value).rkey() : Rkey{0};
-	if (capsule || new_key) {
-		payload = capsule ? carry(path, slot_, make_answer_capsule(imm, key))
-				  : carry(path, slot_, make_rkey_response(slot_, key));
-		final.wr.sg_list = &payload;
+	const Rkey key = wrs.registers ? regions.region(slot_.value).rkey() : Rkey{0};
+	if (capsule || wrs.registers) {
+		wrs.payload = capsule ? carry(path, slot_, make_answer_capsule(imm, key))
+				      : carry(path, slot_, make_rkey_response(slot_, key));
+		final.wr.sg_list = &wrs.payload;
 		final.wr.num_sge = 1;
 	}
 	if (capsule) {
 		final.wr.opcode = IB_WR_SEND_WITH_INV;
 		final.wr.ex.invalidate_rkey = header_.descriptor.rkey.value;
 	} else {
-		final.wr.opcode = new_key ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
+		final.wr.opcode = wrs.registers ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
 		final.wr.ex.imm_data = imm.to_network();
 	}
-	chain.append(final.wr);
-	const Status posted = con.post_send(chain.first(), chain.last(), chain.cost);
-	// The slot is this request's until finish().
+}
+
+void RequestSlot::fill_answer(AnswerWrs &wrs, bool guarded_before)
+{
+	make_answer(wrs, guarded_before);
+}
+
+Status RequestSlot::post_answer(Signal signal)
+{
+	AnswerWrs wrs;
+	make_answer(wrs, false);
+	Chain chain;
+	wrs.append_registration(chain);
+	wrs.append_rest(chain);
+	const Status posted =
+	    owner_.con->post_send(chain.first(), chain.last(), chain.cost, signal);
 	if (posted.ok())
-		trace::response(path, con, chain.cost,
-				{.write = header_.direction == Direction::Write,
-				 .need_inval = invalidate,
-				 .always_invalidate = new_key,
-				 .msg_id = slot_.value,
-				 .error = status_});
+		trace_answer(wrs, chain.cost);
 	return posted;
+}
+
+// The slot is this request's until finish().
+void RequestSlot::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
+{
+	trace::response(*owner_.path, *owner_.con, cost,
+			{.write = header_.direction == Direction::Write,
+			 .need_inval = wrs.invalidates,
+			 .always_invalidate = wrs.registers,
+			 .msg_id = slot_.value,
+			 .error = status_});
 }
 
 } // namespace rtrs::server

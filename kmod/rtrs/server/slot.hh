@@ -14,6 +14,7 @@
 #include <cxxrt/list.hh>
 #include <cxxrt/lock.hh>
 #include <cxxrt/work.hh>
+#include <rtrs/core/connection.hh>
 #include <rtrs/pure/slot_state.hh>
 #include <rtrs/rtrs.h>
 #include <rtrs/wire/capsule.hh>
@@ -23,6 +24,7 @@ struct rtrs_srv_op {};
 
 namespace rtrs::server {
 
+struct AnswerWrs;
 class Path;
 class ServerConnection;
 class Session;
@@ -65,12 +67,21 @@ public:
 	};
 	Step step() const { return step_; }
 	// Posts that; EAGAIN: nothing was posted. The caller has checked Path::may_post().
-	Status post();
+	// `signal`: of an answer; an invalidation always has a completion.
+	Status post(Signal signal = Signal::WhenDue);
+	// What invalidates the chunk; its completion comes to ServerConnection::on_invalidated().
+	void fill_invalidation(ib_send_wr &wr);
+	// The chunk is invalidated. Process context.
+	void run();
+	// The work requests of the answer. `guarded_before`: see Registration.
+	void fill_answer(AnswerWrs &wrs, bool guarded_before);
+	void trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const;
 	// The answer was posted, or the step never will be.
 	void answered();
 	void dropped();
 
-	cxxrt::ListNode pending; // on the connection's list of those that wait for room
+	// On a list of the connection: of those that wait for room, or for their turn.
+	cxxrt::ListNode pending;
 
 private:
 	struct InvalidateCqe {
@@ -85,7 +96,6 @@ private:
 	};
 
 	void begin();
-	void run();
 	Result<Parts> parts_in_chunk(u8 *copy);
 	Result<Parts> parts_in_capsule();
 	void hand_to_user();
@@ -93,7 +103,8 @@ private:
 	void begin_answer();
 	void finish();
 	Status post_invalidate();
-	Status post_answer();
+	[[gnu::always_inline]] void make_answer(AnswerWrs &wrs, bool guarded_before);
+	Status post_answer(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
 	// Fixed.

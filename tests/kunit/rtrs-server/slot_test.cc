@@ -36,7 +36,7 @@ void RequestSlot::respond(int status, u32 produced)
 	owner_.con->post_slot(*this);
 }
 
-Status RequestSlot::post()
+Status RequestSlot::post(Signal)
 {
 	return step_ == Step::Invalidate ? post_invalidate() : Status();
 }

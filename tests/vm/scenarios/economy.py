@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Work requests for each I/O: a write costs one, unregistered; one doorbell, one answer; few completions signaled."""
+"""Work requests for each I/O: a write costs one, unregistered; one doorbell, one answer; few completions signaled.
+
+Requests that register memory are several to a doorbell here: on soft-RoCE they wait for each other (design.md)."""
 
 import time
 
@@ -52,14 +54,14 @@ def run(lab: Lab, invalidate: str, capsules: str = "Y") -> None:
         for rw in ("randwrite", "randread"):
             got = cost(lab, name, rw, block, depth, huge)
             report.append(f"{rw} {block} depth {depth}: {got}")
-            judge(got, rw, one_answer, f"{rw} {block} depth {depth}")
+            judge(got, rw, depth, one_answer, f"{rw} {block} depth {depth}")
     # Pages that lie apart, but fit the gather list: still one.
-    judge(cost(lab, name, "randwrite", "64k", 4, huge=False), "randwrite", one_answer, "randwrite 64k, scattered")
+    judge(cost(lab, name, "randwrite", "64k", 4, huge=False), "randwrite", 4, one_answer, "randwrite 64k, scattered")
     rnbd.unmap(lab, name)
     lab.client.run("echo 0 >/proc/sys/vm/nr_hugepages || true\ncat >/dev/null <<'END'\n" + "\n".join(report) + "\nEND")
 
 
-def judge(got: dict[str, int], rw: str, one_answer: bool, what: str) -> None:
+def judge(got: dict[str, int], rw: str, depth: int, one_answer: bool, what: str) -> None:
     read = rw == "randread"
     each = 2 if read else 1
     extra = got["requests"] - COUNT
@@ -67,14 +69,19 @@ def judge(got: dict[str, int], rw: str, one_answer: bool, what: str) -> None:
     rnbd.check(0 <= extra <= 2 + got["heartbeats"] // 2, f"{what}: {got['requests']} requests for {COUNT} I/Os: {got}")
     rnbd.check(0 <= got["work_requests"] - each * COUNT <= 2 * extra + got["heartbeats"],
                f"{what}: want {each} work request(s) each: {got}")
-    rnbd.check(0 <= got["doorbells"] - COUNT <= extra + got["heartbeats"], f"{what}: want one doorbell each: {got}")
+    # Of many requests two go at once, and the others together when these are acknowledged.
+    most = COUNT * 3 // 4 if read and depth >= 16 else COUNT
+    rnbd.check(got["doorbells"] <= most + extra + got["heartbeats"], f"{what}: too many doorbells: {got}")
+    rnbd.check(read or got["doorbells"] >= COUNT, f"{what}: want one doorbell each: {got}")
     rnbd.check(got["registrations"] <= read * COUNT + extra, f"{what}: too many registrations: {got}")
     rnbd.equal(got["invalidations"], 0, f"{what}: local invalidations")
     answers = 2 if read and not one_answer else 1
     rnbd.check(got["recv_completions"] <= answers * (COUNT + extra) + got["heartbeats"],
                f"{what}: want {answers} message(s) for an answer: {got}")
-    # The price of soft-RoCE, beside the work requests that hardware has.
-    rnbd.equal(got["guards"], got["registrations"], f"{what}: guards of registrations")
-    rnbd.check(got["signaled"] <= got["work_requests"] // 16 + got["heartbeats"] + 1,
+    # The price of soft-RoCE, beside the work requests that hardware has: one for each chain of registrations, of which
+    # at most every other one has a completion unless requests are held.
+    rnbd.check(got["guards"] <= min(got["registrations"], got["doorbells"]), f"{what}: guards of registrations: {got}")
+    chains = got["guards"] if depth > 1 else got["guards"] // 2
+    rnbd.check(got["signaled"] <= got["work_requests"] // 16 + chains + got["heartbeats"] + 1,
                f"{what}: want at most one signaled in 16: {got}")
     rnbd.check(got["send_completions"] <= got["signaled"] + 1, f"{what}: more completions than were asked for: {got}")

@@ -91,6 +91,8 @@ public:
 
 	// See the test.
 	void post_slot(RequestSlot &slot);
+	// Each is posted by itself.
+	void on_invalidated(RequestSlot &slot, bool ok) { ok ? slot.run() : slot.dropped(); }
 	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
 			 Signal signal = Signal::WhenDue);
 	void on_send_completed() {}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+// A request becomes work requests (protocol A.5, A.8). All of one request go to the device in one
+// call, and none of them asks for a completion unless the send queue's accounting needs one:
+//
+//	write, list fits into one work request	RDMA_WRITE_WITH_IMM [data.., message]
+//	write, longer list			REG_MR, RDMA_WRITE_WITH_IMM [region, message]
+//	read with data				REG_MR (remote write), RDMA_WRITE_WITH_IMM [message]
+//	read without data			RDMA_WRITE_WITH_IMM [message]
+//
+// Where each chunk's key is good for one request, a message without data before it goes as a
+// capsule, a SEND_WITH_INV that takes the key back and spares the server an invalidation (protocol
+// J.2). With data it would be a second message, which costs more than it saves: soft-RoCE
+// acknowledges each.
+//
+// The request ends by the server's answer, not by a send completion: with the answer the server
+// has received all of it. A retransmission that the answer made needless sends bytes that the
+// server's queue pair drops as duplicates, whatever they have become.
+#include <rtrs/client/path.hh>
+#include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
+#include <rtrs/wire/capsule.hh>
+#include <rtrs/wire/io_header.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::client {
+
+inline Immediate Path::request_imm(const Request &r) const
+{
+	return session_limits_->layout.request(Slot{r.in.slot}, r.offset);
+}
+
+// User message and header, as they lie in the chunk behind data or room, or in a capsule behind its
+// prefix.
+void Path::write_message(Request &r) const
+{
+	rtrs_clt_request &in = r.in;
+	const bool read = in.dir == RTRS_READ;
+	const u16 usr_len = static_cast<u16>(in.msg_len);
+	u8 *const message = r.message + sizeof(RequestCapsule);
+	u8 *const header = message + usr_len;
+	memcpy(message, in.msg, usr_len);
+	// The caller's copy is his again; should the path die, another one takes it from here.
+	in.msg = message;
+	u32 size;
+	if (!read) {
+		const WriteHeader h = make_write_header(usr_len);
+		memcpy(header, &h, size = sizeof(h));
+	} else if (in.data_len) {
+		const RemoteBuffer answer{
+		    {r.region.iova()}, r.region.rkey(), ByteCount{in.data_len}};
+		const ReadHeaderWithDescriptor h = make_read_header(usr_len, answer, true);
+		memcpy(header, &h, size = sizeof(h));
+	} else {
+		const ReadHeader h = make_read_header(usr_len);
+		memcpy(header, &h, size = sizeof(h));
+	}
+	size += usr_len;
+	r.by_capsule = capsules_ && new_keys_ && !r.connection->is_service() &&
+		       (read || !in.data_len) && fits_capsule(usr_len);
+	if (r.by_capsule) {
+		const RequestCapsule capsule = make_request_capsule(request_imm(r), usr_len);
+		memcpy(r.message, &capsule, sizeof(capsule));
+	}
+	r.message_page->sync_for_device(r.message_offset, sizeof(RequestCapsule) + size);
+	r.message_size = static_cast<u16>(r.by_capsule ? sizeof(RequestCapsule) + size : size);
+}
+
+inline void Path::fill(RequestWrs &wrs, const Request &r, int mapped, ib_sge *sges,
+		       bool guarded_before) const
+{
+	const rtrs_clt_request &in = r.in;
+	const bool read = in.dir == RTRS_READ;
+	const u32 lkey = device_.pd()->local_dma_lkey;
+	const RemoteChunk &chunk = remote_[in.slot];
+	ib_cqe *const cqe = r.connection->send_cqe();
+
+	wrs.registers = mapped < 0;
+	if (wrs.registers) {
+		const int access = IB_ACCESS_LOCAL_WRITE | (read ? IB_ACCESS_REMOTE_WRITE : 0);
+		wrs.registration.fill(r.region, cqe, access, guarded_before);
+	}
+	int n = 0;
+	if (!read && wrs.registers) {
+		sges[n++] = {r.region.iova(), in.data_len, r.region.lkey()};
+	} else if (!read) {
+		scatterlist *sg = in.sg;
+		for (; n < mapped; n++, sg = sg_next(sg))
+			sges[n] = {sg_dma_address(sg), sg_dma_len(sg), lkey};
+	}
+	sges[n++] = {r.message_dma + (r.by_capsule ? 0 : sizeof(RequestCapsule)), r.message_size,
+		     lkey};
+
+	ib_rdma_wr &last = wrs.message;
+	last = {};
+	last.wr.wr_cqe = cqe;
+	last.wr.sg_list = sges;
+	last.wr.num_sge = n;
+	if (r.by_capsule) {
+		last.wr.opcode = IB_WR_SEND_WITH_INV;
+		last.wr.ex.invalidate_rkey = chunk.rkey.value;
+	} else {
+		last.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+		last.wr.ex.imm_data = request_imm(r).to_network();
+		// The room for a read's answer comes before the message.
+		last.remote_addr = chunk.address.value + (read ? in.data_len : 0);
+		last.rkey = chunk.rkey.value;
+	}
+}
+
+// `mapped` entries of the list travel by themselves; -1: the region does. EAGAIN: nothing was
+// posted. Any other failure of the post ends in the tear-down of the path, with the request in it:
+// a part of the chain may be in the queue, and the region open.
+Status Path::post(Request &r, int mapped, Signal signal)
+{
+	ClientConnection &con = *r.connection;
+	// What the post reads, all in this frame (protocol G.1-63).
+	ib_sge sges[kMaxSendSges];
+	RequestWrs wrs;
+	fill(wrs, r, mapped, sges, false);
+	Chain chain;
+	wrs.append_to(chain);
+
+	Status posted;
+	{
+		LockGuard<SpinLock> held(r.lock);
+		r.state = RequestState::Posted;
+		r.registered = wrs.registers;
+		posted = con.post_send(chain.first(), chain.last(), chain.cost, signal);
+		trace::post(*this, r, chain.cost, posted);
+		if (posted.code() == err::eagain.code()) {
+			r.state = RequestState::Idle;
+			r.registered = false;
+			return err::eagain;
+		}
+		// Under the lock, so that it is counted before it can end.
+		stats_->submitted(r.direction(), r.in.data_len + static_cast<u32>(r.in.msg_len),
+				  r.in.nr_sg);
+	}
+	con.counters().inc(&WrCounters::requests);
+	if (!posted.ok())
+		fail(posted.error(), PathError::Post);
+	return {};
+}
+
+// Requests that were held (held.cc). EAGAIN: nothing was posted. After any other error the path is
+// torn down with the requests in it.
+Status Path::post_batch(ClientConnection &con, HeldWrs *batch, u32 count)
+{
+	Chain chain;
+	for (u32 i = 0; i < count; i++) {
+		HeldWrs &b = batch[i];
+		fill(b.wrs, *b.request, -1, b.sges, i != 0);
+		chain.append(b.wrs.registration);
+	}
+	for (u32 i = 0; i < count; i++)
+		chain.append(batch[i].wrs.message.wr);
+	for (u32 i = 0; i < count; i++) {
+		Request &r = *batch[i].request;
+		LockGuard<SpinLock> held(r.lock);
+		r.state = RequestState::Posted;
+		r.registered = true;
+	}
+	const Status posted =
+	    con.post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
+	for (u32 i = 0; i < count; i++)
+		trace::post(*this, *batch[i].request, chain.cost, posted);
+	if (posted.ok() || !(posted.error() == err::eagain))
+		con.counters().add(&WrCounters::requests, u64{count});
+	return posted;
+}
+
+Status Path::post_fence(u32 serial)
+{
+	ClientConnection &service = *connections_[0];
+	ib_rdma_wr fence{};
+	fence.wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	fence.wr.wr_cqe = service.send_cqe();
+	fence.wr.ex.imm_data = Immediate(ImmType::Fence, serial).to_network();
+	// Before the post, for the answer may come before it returns.
+	WRITE_ONCE(fence_posted_, jiffies);
+	__atomic_store_n(&carried_fence_, serial, __ATOMIC_RELEASE);
+	const Status s = service.post_send(&fence.wr, &fence.wr, {.work_requests = 1});
+	if (!s.ok())
+		__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);
+	return s;
+}
+
+} // namespace rtrs::client

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+// The work requests of one answer, between RequestSlot::fill_answer() and the post. Their memory
+// must not move in between.
+#pragma once
+
+#include <rtrs/core/chain.hh>
+
+namespace rtrs::server {
+
+class RequestSlot;
+
+// New key, data, invalidation, answer.
+constexpr u32 kMaxAnswerWrs = 4;
+
+struct AnswerWrs {
+	bool registers;
+	bool has_data;
+	bool has_invalidation;
+	bool invalidates; // the client's region, by itself or with the final one
+	Registration registration;
+	ib_rdma_wr data;
+	ib_send_wr invalidation;
+	ib_rdma_wr final;
+	ib_sge data_sge;
+	ib_sge payload;
+
+	void append_registration(Chain &chain)
+	{
+		if (registers)
+			chain.append(registration);
+	}
+	void append_rest(Chain &chain)
+	{
+		if (has_data)
+			chain.append(data.wr);
+		if (has_invalidation)
+			chain.append(invalidation);
+		chain.append(final.wr);
+		chain.cost.invalidations += invalidates;
+	}
+};
+
+// An entry of a batch, of answers or of invalidations before the requests begin; in memory because
+// it is much for a stack.
+struct HeldWrs {
+	RequestSlot *slot;
+	AnswerWrs wrs;
+};
+
+} // namespace rtrs::server

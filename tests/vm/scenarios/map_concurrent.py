@@ -12,16 +12,17 @@ REFUSALS = "File exists|Operation not permitted|Device or resource busy|No such 
 
 
 def shell(lab: Lab, device: str, session: str, mode: str, shared: bool) -> str:
-    """Map, read, unmap; a device of its own always works, one that others want may be refused."""
+    """Map, read, unmap; a device of its own always works, one that others want may be refused while they have it."""
     text = rnbd.map_text(lab, device, session, access_mode=mode)
     link = f"{rnbd.CTL}/devices/{device.replace('/', '!')}@{session}"
-    refused = f"grep -qE '{REFUSALS}' $e || {{ cat $e; exit 3; }}" if shared else "cat $e; exit 3"
+    # Then one waits a moment, and goes on till it had its turn: the others end.
+    refused = f"grep -qE '{REFUSALS}' $e || {{ cat $e; exit 3; }}; sleep 0.2" if shared else "cat $e; exit 3"
     # Of two who share a disk, one may unmap it below the other.
     ignored = "|| true" if shared else ""
     return f"""e=$(mktemp)
 n=0
 done=0
-while [ $n -lt {ROUNDS} ]; do
+while [ $n -lt {ROUNDS} ] || [ $done = 0 ]; do
 	n=$((n + 1))
 	if /usr/bin/printf '{text}' >{rnbd.CTL}/map_device 2>$e; then
 		done=$((done + 1))

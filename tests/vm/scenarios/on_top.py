@@ -8,7 +8,7 @@ from vmlab.multipath import folder
 
 SLOW = True
 OURS = ("client", "server")
-KINDS = ("stock", "debug")  # others have no md and dm-crypt
+KINDS = ("stock", "debug", "uml")  # the other has no md and dm-crypt
 # There is no udev in the machines, and LVM has to be told of disks that it does not know (admin-guide.md).
 ALONE = "export DM_DISABLE_UDEV=1 MDADM_NO_UDEV=1\n"
 LVM = "--config 'devices{types=[\"rnbd\",16]} activation{udev_sync=0 udev_rules=0 verify_udev_operations=0}'"

@@ -66,7 +66,7 @@ fuzz:
 
 vm: rnbdadm deb
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --planned --at-once 2
+	$(lab) tests/vm/run --planned --at-once 3
 
 # On a debug kernel, which is built when the cache has none: the plan, or with -full every scenario.
 # kind, variables of its modules.

@@ -82,8 +82,8 @@ def find(words: list[str], with_slow: bool = True) -> list[Scenario]:
     return chosen
 
 
-def planned(kind: str) -> list[Scenario]:
-    """What the plan of a kernel names, in its order."""
+def planned(kind: str, with_peers: bool = False) -> list[Scenario]:
+    """What the plan of a kernel names, in its order. `name*` runs with in-tree peers only."""
     lines = (PLANS / kind).read_text(encoding="utf-8").splitlines()
     words = [word for line in lines for word in line.partition("#")[0].split()]
-    return find(words)
+    return find([word.rstrip("*") for word in words if with_peers or not word.endswith("*")])

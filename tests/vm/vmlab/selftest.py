@@ -197,9 +197,12 @@ class Scenarios(unittest.TestCase):
         kinds = {"stock", *kernel_build.RECIPES}
         self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, kinds)
         for kind in kinds:
-            for s in scenario.planned(kind):
+            for s in scenario.planned(kind, with_peers=True):
                 self.assertIn(kind, s.kinds, f"{s.name} in the plan of {kind}")
-        often = {s.name for kind in ("stock", "uml") for s in scenario.planned(kind)}
+        often = {s.name for kind in ("stock", "uml") for s in scenario.planned(kind, with_peers=True)}
+        peers = {s.name for s in scenario.planned("stock", with_peers=True)} - {s.name for s in scenario.planned("stock")}
+        self.assertEqual([s.name for s in scenario.find([]) if s.name in peers and not s.interop], [],
+                         "marked with * in the plan, but not for in-tree peers")
         self.assertEqual(sorted({s.name for s in scenario.find([])} - often), [],
                          "in no plan: name them in tests/vm/plans/stock or uml")
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Creation and end of the queues of a connection.
 #include <cxxrt/err_ptr.hh>
+#include <rtrs/core/batch_queue.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/core/device.hh>
 
@@ -12,19 +13,19 @@ namespace {
 // ib_drain_qp() posts one marker to each queue, at a time when both may be full.
 constexpr u32 kDrainMarkers = 1;
 
-// A completion queue that is polled by its user can't come from the device's pool, whose queues are
-// shared and polled by interrupts (protocol G.1-35).
+// A completion queue that is polled by its user, or in batches, can't come from the device's pool,
+// whose queues are shared and polled by ib_core (protocol G.1-35).
 Status create_cq(rtrs_connection &con, ib_device *ibdev, const rtrs_queue_config &config)
 {
 	// Every posted work request can complete at once, when the queue pair breaks.
 	const u32 entries = config.send_wrs + config.recv_wrs + 2 * kDrainMarkers;
-	const bool direct = config.poll == IB_POLL_DIRECT;
+	const bool own = config.poll == IB_POLL_DIRECT || config.batch;
 	con.cq = TRY(cxxrt::from_err_ptr(
-	    direct ? ib_alloc_cq(ibdev, &con, entries, config.cq_vector, config.poll)
-		   : ib_cq_pool_get(ibdev, entries, config.cq_vector, config.poll)));
+	    own ? ib_alloc_cq(ibdev, &con, entries, config.cq_vector, config.poll)
+		: ib_cq_pool_get(ibdev, entries, config.cq_vector, config.poll)));
 	con.cqes = entries;
-	con.private_cq = direct;
-	return {};
+	con.private_cq = own;
+	return config.batch ? poll_in_batches(con, config.batch) : Status();
 }
 
 void destroy_cq(rtrs_connection &con)
@@ -36,6 +37,7 @@ void destroy_cq(rtrs_connection &con)
 	else
 		ib_cq_pool_put(con.cq, con.cqes);
 	con.cq = nullptr;
+	con.completions.reset();
 }
 
 Status create_qp(rtrs_connection &con, ib_pd *pd, const rtrs_queue_config &config)
@@ -63,21 +65,24 @@ int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device, rdm
 				  const rtrs_queue_config *config)
 {
 	con->cm_id = id;
-	if (const Status s = rtrs::create_cq(*con, device->ibdev, *config); !s.ok())
-		return s.code();
-	if (const Status s = rtrs::create_qp(*con, device->pd, *config); !s.ok()) {
+	Status s = rtrs::create_cq(*con, device->ibdev, *config);
+	if (s.ok())
+		s = rtrs::create_qp(*con, device->pd, *config);
+	if (!s.ok())
 		rtrs::destroy_cq(*con);
-		return s.code();
-	}
-	return 0;
+	return s.code();
 }
 
 void rtrs_connection_drain(rtrs_connection *con)
 {
 	// Both queues: each side posts a marker behind everything else, moves the queue pair to the
 	// error state and waits for the marker; a work request's completion comes before it.
-	if (con->qp)
-		ib_drain_qp(con->qp);
+	if (!con->qp)
+		return;
+	ib_drain_qp(con->qp);
+	// The marker was in a batch, whose end may still be to come.
+	if (con->batch)
+		flush_work(&con->cq->work); // raw: ib_core's, with its queue
 }
 
 void rtrs_connection_destroy_queues(rtrs_connection *con)

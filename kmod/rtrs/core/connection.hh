@@ -3,8 +3,9 @@
 //
 // Life: constructed idle → create_queues() → posts and completions → drain() → destroy_queues().
 // drain() moves the queue pair to the error state and returns when the handler of every work
-// request posted before has run; the caller makes sure that nobody posts afterwards (a post on a
-// drained queue pair would complete after its owner is gone). The CM id outlives the queues.
+// request posted before has run, and what follows the batch they were in; the caller makes sure
+// that nobody posts afterwards (a post on a drained queue pair would complete after its owner is
+// gone). The CM id outlives the queues.
 //
 // Send side: post_send() holds the connection's lock while it reserves room and posts, so that
 // the order of the ledger is the order of the queue. Every work request needs a wr_cqe: flushed
@@ -15,11 +16,18 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/lock.hh>
+#include <cxxrt/memory.hh>
 #include <cxxrt/percpu.hh>
 #include <cxxrt/result.hh>
 #include <rtrs/core/core.h>
 #include <rtrs/core/wr_counters.hh>
 #include <rtrs/pure/send_ledger.hh>
+
+struct rtrs_connection;
+
+// Gets the completions of one poll, calls complete() for each in their order, and then does what is
+// to be done once for all of them. Work-queue context; never beside itself.
+using rtrs_batch_handler = void(rtrs_connection *con, ib_wc *completions, u32 count);
 
 struct rtrs_queue_config {
 	u32 send_wrs; // both clamped by the caller to the device's max_qp_wr, less one for draining
@@ -29,6 +37,7 @@ struct rtrs_queue_config {
 	u32 signal_interval; // one signaled chain in this many
 	int cq_vector;
 	ib_poll_context poll;
+	rtrs_batch_handler *batch; // with IB_POLL_WORKQUEUE; null: ib_core calls the handlers
 	void (*qp_event)(ib_event *event, void *context);
 };
 
@@ -38,10 +47,21 @@ struct rtrs_connection {
 	ib_qp *qp = nullptr;
 	ib_cq *cq = nullptr;
 	u32 cqes = 0;
-	bool private_cq = false; // polled directly, not from the device's pool
+	bool private_cq = false; // not from the device's pool: polled directly, or in batches
+	rtrs_batch_handler *batch = nullptr;
+	cxxrt::Array<ib_wc> completions; // of the batch
 };
 
 namespace rtrs {
+
+// What ib_core does with a completion.
+inline void complete(ib_cq *cq, ib_wc &wc)
+{
+	if (wc.wr_cqe) [[likely]]
+		wc.wr_cqe->done(cq, &wc);
+	else
+		WARN_ON(wc.status == IB_WC_SUCCESS);
+}
 
 enum class Signal : u8 {
 	WhenDue, // the ledger decides

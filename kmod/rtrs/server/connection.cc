@@ -15,7 +15,7 @@ namespace {
 
 constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
 // Of slots that wait for each other (held.cc), in one chain.
-constexpr u32 kMaxBatch = 16;
+constexpr u32 kMaxHeld = 16;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.
@@ -51,9 +51,8 @@ Status ServerConnection::open(rdma_cm_id *id)
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
 	u32 per_request = settings().always_invalidate ? 5 : 3;
-	const bool gated =
-	    !service && settings().always_invalidate && path_.device().repeats_local_work();
-	if (gated)
+	gated_ = !service && settings().always_invalidate && path_.device().repeats_local_work();
+	if (gated_)
 		per_request += Registration::kMaxGuards;
 
 	rtrs_queue_config config{};
@@ -62,11 +61,12 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.send_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : per_request * depth);
 	config.send_wrs = min_of(config.send_wrs, cqes - config.recv_wrs);
 	config.send_sges = 1;
-	config.max_chain = service ? max_service_chain() : kMaxAnswer;
-	if (gated) {
-		const u32 batch = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxBatch);
-		config.max_chain = batch * kMaxAnswerWrs + Registration::kMaxGuards;
-		batch_ = TRY(Array<HeldWrs>::create(batch));
+	config.max_chain = max_service_chain();
+	if (!service) {
+		const u32 held = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxHeld);
+		config.max_chain = held * kMaxAnswerWrs + Registration::kMaxGuards;
+		chain_ = TRY(Array<HeldWrs>::create(held));
+		config.batch = on_batch;
 	}
 	config.signal_interval = min_of(depth, kMaxSignalInterval);
 	config.cq_vector = path_.vector_for(cid());
@@ -133,7 +133,7 @@ void ServerConnection::disconnect()
 void ServerConnection::release_queues()
 {
 	destroy_queues();
-	batch_.reset();
+	chain_.reset();
 	capsules_.reset();
 }
 
@@ -339,7 +339,14 @@ void ServerConnection::answer_heartbeat()
 void ServerConnection::count_received()
 {
 	counters().inc(&WrCounters::recv_completions);
-	count_completion(path_.stats());
+	count_one();
+}
+
+// Completions of a batch are counted together.
+void ServerConnection::count_one()
+{
+	if (!batch)
+		count_completions(path_.stats(), 1);
 }
 
 // ---- sends ----
@@ -364,28 +371,37 @@ void ServerConnection::setup_sent(ib_cq *cq, ib_wc *wc)
 
 void ServerConnection::on_send_completed()
 {
-	count_completion(path_.stats());
+	count_one();
 	send_completed();
+	// Once for all of a batch.
+	if (plug_) {
+		sent_ = true;
+		return;
+	}
 	post_pending();
-	// What is posted now would wait in the queue for the acknowledgement of these answers, and
-	// more may come to be posted till then.
-	if (batch_.size() && !unacknowledged_)
-		post_held();
+	if (may_acknowledge())
+		post_held(true);
+}
+
+void ServerConnection::post_slot(RequestSlot &slot)
+{
+	if (collects())
+		collect(slot);
+	else
+		post_now(slot, gated_);
 }
 
 // Nobody waits for ever: when the queue refuses, a signaled work request is on its way, and its
 // handler takes the list's lock after it has made room. So either the second try below finds that
 // room, or that handler finds the slot on the list.
-void ServerConnection::post_slot(RequestSlot &slot)
+void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
 {
 	const RequestSlot::Step step = slot.step();
 	Status s = err::econnaborted;
 	{
 		RcuReader posting;
 		if (path_.may_post()) [[likely]] {
-			GatePass pass = GatePass::Post;
-			if (batch_.size())
-				pass = pass_gate(slot);
+			const GatePass pass = ask_gate ? pass_gate(slot) : GatePass::Post;
 			if (pass == GatePass::Hold)
 				return;
 			s = slot.post(pass == GatePass::PostSignaled ? Signal::Always

@@ -2,13 +2,15 @@
 // One connection of a path, as the server has it: receives, and answers that wait for room.
 //
 // The CM id belongs to the connection from the moment that Path::add_connection() made it;
-// the path's close work destroys it. Completions are handled in work-queue context
-// (IB_POLL_WORKQUEUE).
+// the path's close work destroys it. Completions are handled in work-queue context, of I/O
+// connections in batches (rtrs/core/batch_queue.hh): what the handlers of a batch, and the user
+// whom they call, bring up to be posted is collected and goes when the batch ends (held.cc).
 #pragma once
 
 #include <cxxrt/guarded.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/memory.hh>
+#include <cxxrt/plug.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/registration_gate.hh>
 #include <rtrs/server/answer_wrs.hh>
@@ -35,9 +37,9 @@ public:
 	// All others, when the path becomes connected.
 	Status post_recvs();
 
-	// What the slot wants next, at once or when there is room. Any context. An answer ends in
-	// RequestSlot::answered() or dropped(), an invalidation in its completion or dropped(),
-	// here or later.
+	// What the slot wants next: at once, when there is room, or at the end of the batch that
+	// the caller is inside of. Any context. An answer ends in RequestSlot::answered() or
+	// dropped(), an invalidation in its completion or dropped(), here or later.
 	void post_slot(RequestSlot &slot);
 	// The queues are drained: slots that still wait are dropped.
 	void drop_pending();
@@ -51,7 +53,7 @@ public:
 	// A signaled work request has completed with success. Completion handlers only.
 	void on_send_completed();
 	// The invalidation of a slot has completed, with success or not. It stands for those before
-	// it in a batch.
+	// it in a chain.
 	void on_invalidated(RequestSlot &slot, bool ok);
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
@@ -82,6 +84,7 @@ private:
 	static void qp_event(ib_event *event, void *context);
 
 	void count_received();
+	void count_one();
 	// `capsule`: the receive, if it has memory.
 	void on_receive(const ib_wc &wc, CapsuleReceives::Entry *capsule);
 	Status post_again(CapsuleReceives::Entry *capsule);
@@ -89,15 +92,31 @@ private:
 	void on_immediate(const ib_wc &wc);
 	void answer_heartbeat();
 	void post_pending();
-	// held.cc
-	GatePass pass_gate(RequestSlot &slot);
-	void post_held();
-	u32 take_held(RequestSlot::Step step);
-	void hold_again(u32 count);
-	Status post_invalidations(u32 count);
-	Status post_answers(u32 count);
-	void drop_held();
+	void post_now(RequestSlot &slot, bool ask_gate);
 	void settle(RequestSlot &slot, RequestSlot::Step step, const Status &s);
+	// held.cc
+	static rtrs_batch_handler on_batch;
+	template <class F> void in_batch(F &&f);
+	void collect_on();
+	void end_batch();
+	static void going_to_sleep(void *con);
+	bool collects() const
+	{
+		const task_struct *collector = READ_ONCE(collector_);
+		return collector && collector == current && in_task();
+	}
+	void collect(RequestSlot &slot);
+	GatePass pass_gate(RequestSlot &slot);
+	// While answers are unacknowledged, what is posted would wait in the queue for that, and
+	// more may come to be posted till then.
+	bool may_acknowledge() const { return gated_ && !unacknowledged_; }
+	void post_held(bool acknowledged);
+	void post_held(RequestSlot::Step step, bool acknowledged);
+	u32 take_held(RequestSlot::Step step, bool acknowledged, Signal &signal);
+	void hold_again(RequestSlot::Step step, u32 count);
+	Status post_invalidations(u32 count);
+	Status post_answers(u32 count, Signal signal);
+	void drop_held();
 
 	Path &path_;
 	u32 recvs_ = 0;		// that are always posted
@@ -107,18 +126,29 @@ private:
 	CapsuleReceives capsules_; // else these
 	Handler send_;		   // of answers
 	Handler setup_;		   // of registrations and INFO_RSP
-	Handler answers_;	   // of answers in a batch
+	Handler answers_;	   // of chains of answers, if somebody waits for it
 	cxxrt::Guarded<PendingList, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
-	struct Gate {
-		RegistrationGate state;
+	struct Held {
+		RegistrationGate gate;
 		PendingList arrivals; // that have to be invalidated
 		PendingList answers;
+
+		PendingList &of(RequestSlot::Step step)
+		{
+			return step == RequestSlot::Step::Answer ? answers : arrivals;
+		}
 	};
-	cxxrt::Guarded<Gate, cxxrt::SpinLock> gate_{cxxrt::lock_class<"rtrs_server_gate">()};
+	cxxrt::Guarded<Held, cxxrt::SpinLock> held_{cxxrt::lock_class<"rtrs_server_held">()};
+	bool gated_ = false; // fixed when the connection opens: slots ask the gate
+	// The thread whose slots are collected, or null. Others only compare it with themselves.
+	task_struct *collector_ = nullptr;
 	// Of handlers, which run one after the other.
-	cxxrt::Array<HeldWrs> batch_; // of post_held(); empty: no slot has to ask the gate
-	PendingList invalidating_;    // in batches that are posted, in their order
-	u32 unacknowledged_ = 0;      // batches of answers
+	cxxrt::Plug *plug_ = nullptr; // of the present batch
+	bool collected_[2] = {};      // by step: there is something on the lists
+	bool sent_ = false;	      // in the present batch a send has completed with success
+	cxxrt::Array<HeldWrs> chain_; // of post_held()
+	PendingList invalidating_;    // in chains that are posted, in their order
+	u32 unacknowledged_ = 0;      // chains of answers
 };
 
 } // namespace rtrs::server

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
-// Slots that wait for their turn (rtrs/pure/registration_gate.hh), on devices that execute local
-// work twice and make an invalidation wait until all before it is acknowledged; only if each
-// request gives its chunk a new key. Requests that were held go as one chain, and answers as
-// another, with all registrations behind one guard:
+// Slots that wait to be posted in company. Either for the end of the batch of completions in whose
+// handling they came up: an answer of a user who answers at once, or the invalidation before a
+// request. Or for their turn (rtrs/pure/registration_gate.hh), on devices that execute local work
+// twice and make an invalidation wait until all before it is acknowledged; only if each request
+// gives its chunk a new key. Requests that waited go as one chain, and answers as another, with all
+// registrations behind one guard where there is one:
 //
 //	LOCAL_INV 1 → ... → LOCAL_INV n, the only one with a completion
 //	[LOCAL_INV → REG_MR 1] → REG_MR 2 → ... → rest of answer 1 → rest of answer 2 → ...
 //
 // A slot that is held is its request's, as while it waits for room.
+//
+// A batch: the block layer is plugged; handlers run, in one thread, which is the collector; the
+// plug is finished, and what ends by that is collected too; nothing is collected any more; what was
+// is posted. When the thread goes to sleep in a handler, say because a disk has no room, the batch
+// ends for those who were collected before: nobody waits for that disk but its own requests. An
+// answer from elsewhere, also from an interrupt on top of the collector, does not wait for the
+// batch. A batch of one completion is none, and costs nothing.
 #include <rtrs/server/connection.hh>
 
 #include <cxxrt/rcu.hh>
@@ -26,65 +35,155 @@ constexpr Step kSteps[] = {Step::Invalidate, Step::Answer};
 
 } // namespace
 
+// ---- batches of completions; all in handlers of this connection, so nobody else is here ----
+
+// Inside of a batch it belongs to that.
+template <class F> void ServerConnection::in_batch(F &&f)
+{
+	if (plug_) {
+		f();
+		return;
+	}
+	{
+		Plug plug(going_to_sleep, this);
+		plug_ = &plug;
+		f();
+	}
+	plug_ = nullptr;
+	end_batch();
+}
+
+void ServerConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 count)
+{
+	auto *con = static_cast<ServerConnection *>(base);
+	count_completions(con->path_.stats(), count);
+	if (count == 1) {
+		complete(con->cq, *completions);
+		return;
+	}
+	con->in_batch([&] {
+		for (u32 i = 0; i < count; i++) {
+			con->collect_on();
+			complete(con->cq, completions[i]);
+		}
+	});
+}
+
+// Before each handler of a batch: the last one may have slept.
+void ServerConnection::collect_on()
+{
+	plug_->watch();
+	WRITE_ONCE(collector_, current);
+}
+
+void ServerConnection::going_to_sleep(void *con)
+{
+	static_cast<ServerConnection *>(con)->end_batch();
+}
+
+// Collecting ends first: who comes later is not forgotten on the lists.
+void ServerConnection::end_batch()
+{
+	WRITE_ONCE(collector_, static_cast<task_struct *>(nullptr));
+	const bool sent = exchange(sent_, false);
+	if (sent)
+		post_pending();
+	post_held(sent && may_acknowledge());
+}
+
+void ServerConnection::collect(RequestSlot &slot)
+{
+	const Step step = slot.step();
+	held_.with([&](Held &h) { h.of(step).push_back(slot); });
+	collected_[static_cast<u8>(step)] = true;
+}
+
+// ---- who is held ----
+
 // Under RcuReader, and the path may post.
 GatePass ServerConnection::pass_gate(RequestSlot &slot)
 {
-	return gate_.with([&](Gate &g) {
-		const GatePass pass = g.state.pass();
+	return held_.with([&](Held &h) {
+		const GatePass pass = h.gate.pass();
 		if (pass == GatePass::Hold)
-			(slot.step() == Step::Answer ? g.answers : g.arrivals).push_back(slot);
+			h.of(slot.step()).push_back(slot);
 		return pass;
 	});
 }
 
-// Moves slots to the batch; how many.
-u32 ServerConnection::take_held(Step step)
+// Moves slots to the chain, if it is their turn; how many.
+u32 ServerConnection::take_held(Step step, bool acknowledged, Signal &signal)
 {
-	return gate_.with([&](Gate &g) {
-		PendingList &held = step == Step::Answer ? g.answers : g.arrivals;
+	return held_.with([&](Held &h) {
+		PendingList &held = h.of(step);
+		if (held.empty())
+			return 0U;
+		GatePass pass = GatePass::Post;
+		if (gated_)
+			pass = acknowledged ? GatePass::PostSignaled : h.gate.pass();
+		if (pass == GatePass::Hold)
+			return 0U;
+		signal = pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
 		u32 n = 0;
-		while (n < batch_.size() && (batch_[n].slot = held.pop_front()))
+		while (n < chain_.size() && (chain_[n].slot = held.pop_front()))
 			n++;
 		return n;
 	});
 }
 
-void ServerConnection::hold_again(u32 count)
+void ServerConnection::hold_again(Step step, u32 count)
 {
-	gate_.with([&](Gate &g) {
-		for (u32 i = count; i--;) {
-			RequestSlot &slot = *batch_[i].slot;
-			(slot.step() == Step::Answer ? g.answers : g.arrivals).push_front(slot);
-		}
+	held_.with([&](Held &h) {
+		for (u32 i = count; i--;)
+			h.of(step).push_front(*chain_[i].slot);
 	});
 }
 
-// In a handler of this connection, so nobody else is here. What finds no room goes back: there is
-// another completion, whose handler tries again, or drop_pending(), which comes after all handlers.
-void ServerConnection::post_held()
+// In a handler of this connection, or at the end of a batch. `acknowledged`: a send has completed,
+// and those who wait for the gate are let in.
+void ServerConnection::post_held(bool acknowledged)
 {
-	gate_.with([](Gate &g) { g.state.completed(!g.arrivals.empty() || !g.answers.empty()); });
-	for (const Step step : kSteps) {
-		const u32 count = take_held(step);
+	if (acknowledged)
+		held_.with(
+		    [](Held &h) { h.gate.completed(!h.arrivals.empty() || !h.answers.empty()); });
+	for (const Step step : kSteps)
+		if (exchange(collected_[static_cast<u8>(step)], false) || acknowledged)
+			post_held(step, acknowledged);
+}
+
+// Who finds no room goes by himself, and waits for room by himself, like anybody else. Or, if he
+// has to pass the gate, back: there is another completion, whose handler tries again, or
+// drop_pending(), which comes after all handlers.
+void ServerConnection::post_held(Step step, bool acknowledged)
+{
+	u32 count;
+	do {
+		Signal signal;
+		count = take_held(step, acknowledged, signal);
+		acknowledged = false;
 		if (!count)
-			continue;
+			return;
 		const Status s =
-		    step == Step::Answer ? post_answers(count) : post_invalidations(count);
-		if (!s.ok() && s.error() == err::eagain) {
-			hold_again(count);
+		    step == Step::Answer ? post_answers(count, signal) : post_invalidations(count);
+		const bool no_room = !s.ok() && s.error() == err::eagain;
+		if (no_room && gated_) {
+			hold_again(step, count);
 			return;
 		}
 		for (u32 i = 0; i < count; i++)
-			settle(*batch_[i].slot, step, s);
-	}
+			if (no_room)
+				post_now(*chain_[i].slot, false);
+			else
+				settle(*chain_[i].slot, step, s);
+	} while (count == chain_.size());
 }
 
 Status ServerConnection::post_invalidations(u32 count)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		batch_[i].slot->fill_invalidation(batch_[i].wrs.invalidation);
-		chain.append(batch_[i].wrs.invalidation);
+		chain_[i].slot->fill_invalidation(chain_[i].wrs.invalidation);
+		chain.append(chain_[i].wrs.invalidation);
 	}
 	chain.cost.invalidations = count;
 	const RcuReader posting;
@@ -92,27 +191,29 @@ Status ServerConnection::post_invalidations(u32 count)
 		return err::econnaborted;
 	TRY(post_send(chain.first(), chain.last(), chain.cost, Signal::Always));
 	for (u32 i = 0; i < count; i++)
-		invalidating_.push_back(*batch_[i].slot);
+		invalidating_.push_back(*chain_[i].slot);
 	return {};
 }
 
-Status ServerConnection::post_answers(u32 count)
+Status ServerConnection::post_answers(u32 count, Signal signal)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		batch_[i].slot->fill_answer(batch_[i].wrs, i != 0);
-		batch_[i].wrs.append_registration(chain);
+		chain_[i].slot->fill_answer(chain_[i].wrs, i != 0);
+		chain_[i].wrs.append_registration(chain);
 	}
 	for (u32 i = 0; i < count; i++)
-		batch_[i].wrs.append_rest(chain);
-	chain.last()->wr_cqe = &answers_.cqe;
+		chain_[i].wrs.append_rest(chain);
+	const bool awaited = signal == Signal::Always;
+	if (awaited)
+		chain.last()->wr_cqe = &answers_.cqe;
 	const RcuReader posting;
 	if (!path_.may_post())
 		return err::econnaborted;
-	TRY(post_send(chain.first(), chain.last(), chain.cost, Signal::Always));
-	unacknowledged_++;
+	TRY(post_send(chain.first(), chain.last(), chain.cost, signal));
+	unacknowledged_ += awaited;
 	for (u32 i = 0; i < count; i++)
-		batch_[i].slot->trace_answer(batch_[i].wrs, chain.cost);
+		chain_[i].slot->trace_answer(chain_[i].wrs, chain.cost);
 	return {};
 }
 
@@ -122,27 +223,34 @@ void ServerConnection::answers_sent(ib_cq *cq, ib_wc *wc)
 	sent(cq, wc);
 }
 
-// Of a batch, in which one that was posted by itself is not, those before `slot` have been executed
-// without a word. If it failed, they may have been flushed like it or not: the path ends.
+// Of a chain those before `slot` have been executed without a word; who was posted by himself is in
+// none. If it failed, they may have been flushed like it or not: the path ends. The requests that
+// begin now are a batch like those whose messages come together.
 void ServerConnection::on_invalidated(RequestSlot &slot, bool ok)
 {
-	if (slot.pending.linked()) {
-		for (;;) {
+	const bool in_chain = slot.pending.linked();
+	if (!in_chain || invalidating_.front() == &slot) {
+		if (in_chain)
+			PendingList::remove(slot);
+		ok ? slot.run() : slot.dropped();
+		return;
+	}
+	in_batch([&] {
+		for (const RequestSlot *done = nullptr; done != &slot;) {
 			RequestSlot *first = invalidating_.pop_front();
-			if (first == &slot)
-				break;
+			done = first;
+			collect_on();
 			ok ? first->run() : first->dropped();
 		}
-	}
-	ok ? slot.run() : slot.dropped();
+	});
 }
 
 void ServerConnection::drop_held()
 {
 	for (const Step step : kSteps)
-		while (u32 count = take_held(step))
-			while (count--)
-				batch_[count].slot->dropped();
+		while (RequestSlot *slot =
+			   held_.with([&](Held &h) { return h.of(step).pop_front(); }))
+			slot->dropped();
 }
 
 } // namespace rtrs::server

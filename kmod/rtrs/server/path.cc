@@ -184,8 +184,8 @@ void Path::reach(Progress progress)
 //     an older state are waited for.
 //  2. A grace period: whoever saw the path CONNECTED has posted; with the heartbeat stopped,
 //     nothing is posted any more.
-//  3. Every connection is disconnected and drained: every completion handler has run, none will
-//     run again. No request arrives.
+//  3. Every connection is disconnected and drained: every completion handler has run, and so has
+//     what follows a batch of them; none will run again. No request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
 //     path's. From here on the path is quiet, which is what a fence waits for.
 //  5. The sysfs directory goes. It is not needed by what follows, which can take long, and a new

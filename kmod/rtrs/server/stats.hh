@@ -13,17 +13,24 @@ struct PathStats {
 	u64 reads;
 	u64 read_bytes; // room for the answer and user message, at arrival
 	u64 writes;
-	u64 write_bytes;      // data and user message
-	u64 completions;      // work completions
-	u64 completion_runs;  // how often completions were handled: several at a time
-	u64 completion_batch; // in the present run
-	u64 completion_max;   // in one run
-	u64 completion_run;   // identity of the present run
+	u64 write_bytes;     // data and user message
+	u64 completions;     // work completions
+	u64 completion_runs; // how often completions were handled: several at a time
+	u64 completion_max;  // at one time, if ever several
 };
 
-// A work completion, in its handler (work-queue context). The kernel calls a handler for each one;
-// those that one worker handles without going to sleep make up a run.
-void count_completion(cxxrt::PerCpu<PathStats> &stats);
+// So many work completions are handled together. Work-queue context. Two workers on one CPU, of two
+// connections, may lose a maximum: it is a statistic.
+inline void count_completions(cxxrt::PerCpu<PathStats> &stats, u64 count)
+{
+	stats.add(&PathStats::completions, count);
+	stats.inc(&PathStats::completion_runs);
+	if (count == 1)
+		return;
+	PathStats &mine = stats.on(raw_smp_processor_id());
+	if (count > mine.completion_max)
+		mine.completion_max = count;
+}
 
 // Requests that arrived and requests that ended; their difference is how many are in flight. Never
 // reset: a request may end after the reset that it began before (protocol G.3-16).

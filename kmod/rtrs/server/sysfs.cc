@@ -122,8 +122,9 @@ void Path::show_completions(SysfsText &text)
 	u64 max = 0;
 	stats_.for_each(
 	    [&](int, const PathStats &s) { max = max_of(max, u64{READ_ONCE(s.completion_max)}); });
-	text.print("%llu %llu %llu\n", max, stats_.sum(&PathStats::completions),
-		   stats_.sum(&PathStats::completion_runs));
+	const u64 runs = stats_.sum(&PathStats::completion_runs);
+	text.print("%llu %llu %llu\n", max_of(max, u64{runs != 0}),
+		   stats_.sum(&PathStats::completions), runs);
 }
 
 Status Path::store_completions(TextView input, SysfsCall &)

@@ -5,6 +5,11 @@
 
 #include "case.h"
 
+#define BATCH_QUEUE_CASES(CASE)                            \
+	CASE(batch_queue_hands_on_everything)              \
+	CASE(batch_queue_misses_nothing_while_it_is_armed) \
+	CASE(batch_queue_yields_in_a_flood)
+
 #define HEARTBEAT_CASES(CASE)                       \
 	CASE(heartbeat_silent_peer_is_lost_once)    \
 	CASE(heartbeat_traffic_keeps_the_path)      \
@@ -24,6 +29,7 @@
 extern "C" {
 #endif
 
+BATCH_QUEUE_CASES(KUNIT_DECLARE_CASE)
 HEARTBEAT_CASES(KUNIT_DECLARE_CASE)
 SEND_QUEUE_CASES(KUNIT_DECLARE_CASE)
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+// A completion queue whose user learns where a batch of completions ends, to do once for all of
+// them what one handler after the other would do each time.
+//
+// It is one of ib_core for IB_POLL_WORKQUEUE with a work function of ours: its interrupt, its work
+// queue, its moderation (cq->dim), its end and what ib_drain_qp() wants of it are ib_core's. Only
+// that function, which is not told to the user by ib_core, is replaced: before a queue pair uses
+// the queue, so nothing has run it.
+//
+// Tear-down: the queue pair is drained, which is also waiting for the batch that had the marker in
+// it; destroyed; and then ib_free_cq() disarms the queue, cancels the work, and destroys it.
+#pragma once
+
+#include <rtrs/core/connection.hh>
+
+namespace rtrs {
+
+// ENOMEM. `con.cq` is a queue of its own, for work-queue context, without a queue pair.
+Status poll_in_batches(rtrs_connection &con, rtrs_batch_handler *handler);
+
+} // namespace rtrs

@@ -19,6 +19,9 @@ struct rtrs_device;
 struct rtrs_connection;
 struct rtrs_queue_config;
 
+/* A parameter of the module, fixed once it is loaded. */
+extern bool rtrs_guard_registrations;
+
 /* core/device.cc: a protection domain of an RDMA device. Both may sleep. */
 int rtrs_device_open(struct ib_device *ibdev, struct rtrs_device **device);
 /* Its queue pairs and memory regions are gone. */

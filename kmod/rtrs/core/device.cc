@@ -19,6 +19,8 @@ Result<rtrs_device *> open_device(ib_device *ibdev)
 	}
 	Box<rtrs_device> device = TRY(make_box<rtrs_device>(GFP_KERNEL));
 	device->ibdev = ibdev;
+	device->repeats_local_work =
+	    ibdev->ops.driver_id == RDMA_DRIVER_RXE && rtrs_guard_registrations;
 	device->pd = TRY(from_err_ptr(ib_alloc_pd(ibdev, 0)));
 	return device.release();
 }

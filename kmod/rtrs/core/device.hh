@@ -14,6 +14,7 @@
 struct rtrs_device {
 	ib_device *ibdev;
 	ib_pd *pd;
+	bool repeats_local_work;
 };
 
 namespace rtrs {
@@ -54,8 +55,9 @@ public:
 	const ib_device_attr &attrs() const { return device_->ibdev->attrs; }
 	// Soft-RoCE of 6.1 sends again from the oldest work request that is not acknowledged, and
 	// that executes the local ones behind it a second time, also when its timer only came too
-	// early. So registering a region must be right when it is done twice (Registration).
-	bool repeats_local_work() const { return device_->ibdev->ops.driver_id == RDMA_DRIVER_RXE; }
+	// early. So registering a region must be right when it is done twice (Registration). No
+	// where the administrator wants soft-RoCE to be treated like hardware.
+	bool repeats_local_work() const { return device_->repeats_local_work; }
 	explicit operator bool() const { return device_ != nullptr; }
 
 private:

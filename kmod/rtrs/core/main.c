@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Metadata and exports of rtrs-core; the code is C++. */
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <rtrs/core/core.h>
+
+bool rtrs_guard_registrations = true;
+module_param_named(guard_registrations, rtrs_guard_registrations, bool, 0444);
+MODULE_PARM_DESC(
+    guard_registrations,
+    "Make registrations of memory on soft-RoCE survive its retransmissions; N treats it "
+    "like hardware, for tests (default: Y)");
 
 /* Nothing lives as long as the module: it has functions only. */
 static int __init rtrs_core_init(void)

@@ -50,6 +50,7 @@ extern const Suite lock_suite;
 extern const Suite work_suite;
 extern const Suite lookup_suite;
 extern const Suite sysfs_suite;
+extern const Suite plug_suite;
 
 } // namespace selftest
 

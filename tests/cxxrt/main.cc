@@ -11,7 +11,7 @@ using selftest::Test;
 constexpr const Suite *kSuites[] = {
     &selftest::language_suite, &selftest::macro_suite, &selftest::memory_suite,
     &selftest::sharing_suite,  &selftest::lock_suite,  &selftest::work_suite,
-    &selftest::lookup_suite,   &selftest::sysfs_suite,
+    &selftest::lookup_suite,   &selftest::sysfs_suite, &selftest::plug_suite,
 };
 
 bool run(const Suite &suite, const Test &test, unsigned int number)

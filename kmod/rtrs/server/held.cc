@@ -94,6 +94,9 @@ void ServerConnection::end_batch()
 void ServerConnection::collect(RequestSlot &slot)
 {
 	const Step step = slot.step();
+	// The plug may be in the midst of its end, when its list of callbacks is through already,
+	// and the next disk may have to be waited for.
+	plug_->watch();
 	held_.with([&](Held &h) { h.of(step).push_back(slot); });
 	collected_[static_cast<u8>(step)] = true;
 }

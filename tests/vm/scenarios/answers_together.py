@@ -13,20 +13,11 @@ COUNT = 2048
 TOGETHER = 32
 
 
-def counters(lab: Lab) -> dict[str, int]:
-    """The server's counters of all paths: lines `name value` in debugfs."""
-    total: dict[str, int] = {}
-    for line in lab.server.run("cat /sys/kernel/debug/rtrs-server/vm/*/wr").splitlines():
-        name, _, value = line.partition(" ")
-        total[name] = total.get(name, 0) + int(value)
-    return total
-
-
 def cost(lab: Lab, name: str, rw: str, **options: object) -> dict[str, int]:
-    before = counters(lab)
+    before = rnbd.work_counters(lab.server, "server")
     lab.client.run(fio.command("together", f"/dev/{name}", rw=rw, bs="4k", size="16m", number_ios=COUNT, **options)
                    + " >/dev/null", 120)
-    after = counters(lab)
+    after = rnbd.work_counters(lab.server, "server")
     return {key: value - before[key] for key, value in after.items()}
 
 

@@ -47,12 +47,9 @@ def run(lab: Lab, invalidate: str) -> None:
 
 
 def count(lab: Lab, invalidate: str) -> None:
-    for machine, kind in ((lab.client, "rtrs-client"), (lab.server, "rtrs-server")):
-        total: dict[str, int] = {}
-        for line in machine.run(f"cat /sys/kernel/debug/{kind}/vm/*/wr").splitlines():
-            key, _, value = line.partition(" ")
-            total[key] = total.get(key, 0) + int(value)
-        rnbd.equal(total["guards"], 0, f"{machine.name}: guards")
-        registers = machine is lab.client or invalidate == "Y"
+    for machine, side in ((lab.client, "client"), (lab.server, "server")):
+        total = rnbd.work_counters(machine, side)
+        rnbd.equal(total["guards"], 0, f"{side}: guards")
         # Besides those of the handshake.
-        rnbd.equal(total["registrations"] > total["requests"] // 4, registers, f"{machine.name}: registers: {total}")
+        registers = side == "client" or invalidate == "Y"
+        rnbd.equal(total["registrations"] > total["requests"] // 4, registers, f"{side}: registers: {total}")

@@ -12,28 +12,16 @@ OURS = ("client",)
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"},
             "no-capsules": {"invalidate": "Y", "capsules": "N"}}  # as with a server that does not know them
 COUNT = 256
-FIELDS = ("requests", "work_requests", "doorbells", "registrations", "invalidations", "guards",
-          "signaled", "send_completions", "recv_completions")
-
-
-def counters(lab: Lab) -> dict[str, int]:
-    """The per-path counters: lines `name value` in debugfs, summed over the session's paths."""
-    total = dict.fromkeys(FIELDS, 0)
-    for line in lab.client.run("cat /sys/kernel/debug/rtrs-client/vm/*/wr").splitlines():
-        name, _, value = line.partition(" ")
-        if name in total:
-            total[name] += int(value)
-    return total
 
 
 def cost(lab: Lab, name: str, rw: str, block: str, depth: int, huge: bool) -> dict[str, int]:
     """What COUNT requests of one kind add to the counters."""
     options: dict[str, object] = {"number_ios": COUNT, "size": "16m", "mem": "shmhuge" if huge else "malloc"}
     began = time.monotonic()
-    before = counters(lab)
+    before = rnbd.work_counters(lab.client, "client")
     lab.client.run(fio.command("cost", f"/dev/{name}", rw=rw, bs=block, iodepth=depth, **options) + " >/dev/null", 90)
-    after = counters(lab)
-    got = {key: after[key] - before[key] for key in FIELDS}
+    after = rnbd.work_counters(lab.client, "client")
+    got = {key: after[key] - value for key, value in before.items()}
     # Every 5 s each side sends a heartbeat and answers one (protocol B.3).
     got["heartbeats"] = 2 * (int((time.monotonic() - began) / 5) + 2)
     return got

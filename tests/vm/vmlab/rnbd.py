@@ -142,6 +142,15 @@ def sessions(machine: Machine, side: str) -> list[str]:
     return [name for name in out if name != "ctl"]
 
 
+def work_counters(machine: Machine, side: str, session: str = "vm") -> dict[str, int]:
+    """Our module's counters of work requests: lines `name value` in debugfs, summed over the session's paths."""
+    total: dict[str, int] = {}
+    for line in machine.run(f"cat /sys/kernel/debug/rtrs-{side}/{session}/*/wr").splitlines():
+        name, _, value = line.partition(" ")
+        total[name] = total.get(name, 0) + int(value)
+    return total
+
+
 def timed(machine: Machine, script: str, limit: float = 60) -> float:
     """Seconds that a script takes inside the machine, the way into it not counted."""
     stamp = "cut -d' ' -f1 /proc/uptime"

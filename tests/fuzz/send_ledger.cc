@@ -47,11 +47,12 @@ void ledger(Input input)
 			continue;
 		}
 		const std::uint32_t wrs = 1 + (event & 7) % chain;
-		const SendPermit p = l.reserve(wrs, event & 0x40);
+		const std::uint32_t requests = 1 + (event >> 3) % wrs;
+		const SendPermit p = l.reserve(wrs, event & 0x40, requests);
 		if (p == SendPermit::Full) {
 			MUST(complete());
 		} else if (event & 0x20) {
-			l.cancel(wrs, p);
+			l.cancel(wrs, p, requests);
 		} else {
 			queue.push_back({wrs, p == SendPermit::Signaled});
 			used += wrs;

@@ -94,6 +94,25 @@ TEST(SendLedger, WhatTheCallerMustHaveSignaled)
 	EXPECT_EQ(l.retire(), 3u);
 }
 
+// A chain for many requests is as good as many chains: the room of no more than `interval` answered
+// requests waits for a completion.
+TEST(SendLedger, CountsRequestsNotChains)
+{
+	SendLedger l(1000, 16, 17);
+	EXPECT_EQ(l.reserve(8, false, 7), SendPermit::Unsignaled);
+	EXPECT_EQ(l.reserve(9, false, 8), SendPermit::Unsignaled);
+	SendPermit p = l.reserve(5, false, 4);
+	EXPECT_EQ(p, SendPermit::Signaled);
+	l.cancel(5, p, 4);
+	EXPECT_EQ(l.used(), 17u);
+	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
+	EXPECT_EQ(l.retire(), 18u);
+	p = l.reserve(8, false, 7);
+	l.cancel(8, p, 7);
+	EXPECT_EQ(l.reserve(16, false, 15), SendPermit::Unsignaled);
+	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
+}
+
 TEST(SendLedger, CompletionTooManyRetiresNothing)
 {
 	SendLedger l(100, 512, 4);
@@ -179,13 +198,14 @@ TEST(SendLedger, AgainstAModel)
 				l.retire();
 			}
 			u32 wrs = 1 + random() % max_chain;
-			SendPermit p = l.reserve(wrs, random() % 16 < must);
+			u32 requests = 1 + random() % wrs;
+			SendPermit p = l.reserve(wrs, random() % 16 < must, requests);
 			if (p == SendPermit::Full) {
 				ASSERT_TRUE(queue.has_signaled()) << "stalled";
 				ASSERT_TRUE(queue.complete());
 				l.retire();
 			} else if (random() % 10 == 0) {
-				l.cancel(wrs, p);
+				l.cancel(wrs, p, requests);
 			} else {
 				queue.post(wrs, p == SendPermit::Signaled);
 			}

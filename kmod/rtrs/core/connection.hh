@@ -34,7 +34,7 @@ struct rtrs_queue_config {
 	u32 recv_wrs;
 	u32 send_sges;
 	u32 max_chain;	     // longest chain that is ever posted
-	u32 signal_interval; // one signaled chain in this many
+	u32 signal_interval; // a chain is signaled once for so many requests, or answers
 	int cq_vector;
 	ib_poll_context poll;
 	rtrs_batch_handler *batch; // with IB_POLL_WORKQUEUE; null: ib_core calls the handlers
@@ -73,7 +73,8 @@ struct ChainCost {
 	u32 work_requests;
 	u32 registrations = 0;
 	u32 invalidations = 0;
-	u32 guards = 0; // of registrations, beside `work_requests`; see Registration
+	u32 guards = 0;	  // of registrations, beside `work_requests`; see Registration
+	u32 requests = 1; // or answers that it does the work of
 
 	u32 total() const { return work_requests + guards; }
 };
@@ -112,7 +113,7 @@ public:
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 			const SendPermit permit =
-			    ledger_.reserve(cost.total(), signal == Signal::Always);
+			    ledger_.reserve(cost.total(), signal == Signal::Always, cost.requests);
 			if (permit == SendPermit::Full)
 				return err::eagain;
 			signaled = permit == SendPermit::Signaled;
@@ -122,7 +123,7 @@ public:
 				// A chain that went out in part can't be taken back, but then the
 				// queue pair is broken, and its owner closes it.
 				if (bad == first)
-					ledger_.cancel(cost.total(), permit);
+					ledger_.cancel(cost.total(), permit, cost.requests);
 				return Error::from_code(code);
 			}
 		}
@@ -156,7 +157,7 @@ public:
 	}
 
 	cxxrt::PerCpu<WrCounters> &counters() { return counters_; }
-	// One chain in so many is signaled. Fixed when the queues are created.
+	// One request in so many is signaled. Fixed when the queues are created.
 	u32 signaled_one_in() const { return ledger_.interval(); }
 
 private:

@@ -25,32 +25,33 @@ enum class SendPermit : u8 {
 
 class SendLedger {
 public:
-	// `capacity`: work requests that the queue holds. `interval`: a chain in `interval` is
-	// signaled. `max_chain`: the longest chain that will ever be reserved, <= capacity.
+	// `capacity`: work requests that the queue holds. `interval`: after so many requests a
+	// chain is signaled. `max_chain`: the longest chain that will ever be reserved, <=
+	// capacity.
 	constexpr SendLedger(u32 capacity, u32 interval, u32 max_chain)
 	    : capacity_(capacity), interval_(interval ? interval : 1),
 	      max_chain_(max_chain ? max_chain : 1)
 	{
 	}
 
-	// Room for a chain of `wrs` > 0 work requests. `must_signal` if the caller needs the
-	// completion of the last one for itself.
-	constexpr SendPermit reserve(u32 wrs, bool must_signal = false)
+	// Room for a chain of `wrs` > 0 work requests, which does the work of `requests` requests.
+	// `must_signal` if the caller needs the completion of the last one for itself.
+	constexpr SendPermit reserve(u32 wrs, bool must_signal = false, u32 requests = 1)
 	{
 		if (wrs == 0 || wrs > free())
 			return SendPermit::Full;
 		used_ += wrs;
 		open_wrs_ += wrs;
-		open_chains_++;
+		open_requests_ += requests;
 		bool last_fit = free() < max_chain_;
-		if (!must_signal && !last_fit && open_chains_ < interval_)
+		if (!must_signal && !last_fit && open_requests_ < interval_)
 			return SendPermit::Unsignaled;
 		close_group();
 		return SendPermit::Signaled;
 	}
 
 	// The chain of the last reserve() was not posted at all. Same lock section as reserve().
-	constexpr void cancel(u32 wrs, SendPermit permit)
+	constexpr void cancel(u32 wrs, SendPermit permit, u32 requests = 1)
 	{
 		if (permit == SendPermit::Full)
 			return;
@@ -59,8 +60,7 @@ public:
 		wrs = cxxrt::min_of(wrs, open_wrs_);
 		open_wrs_ -= wrs;
 		used_ -= wrs;
-		if (open_chains_)
-			open_chains_--;
+		open_requests_ -= cxxrt::min_of(requests, open_requests_);
 	}
 
 	// A signaled work request completed. How many left the queue; 0 while the ledger has merged
@@ -85,7 +85,7 @@ public:
 	constexpr u32 interval() const { return interval_; }
 
 	// For a new queue pair of the same connection, when the old one is drained.
-	constexpr void reset() { used_ = open_wrs_ = open_chains_ = head_ = count_ = 0; }
+	constexpr void reset() { used_ = open_wrs_ = open_requests_ = head_ = count_ = 0; }
 
 private:
 	// Retired together, when `completions` signaled ones completed. One normally; more when
@@ -93,8 +93,8 @@ private:
 	struct Group {
 		u32 wrs;
 		u32 completions;
-		u32 last_wrs;	 // of the signaled reservation that came last, for cancel()
-		u32 last_chains; // likewise
+		u32 last_wrs;	   // of the signaled reservation that came last, for cancel()
+		u32 last_requests; // likewise
 	};
 	enum : u32 { kRing = 32 };
 
@@ -110,15 +110,15 @@ private:
 			newest() = {open_wrs_, 1, 0, 0};
 		}
 		newest().last_wrs = open_wrs_;
-		newest().last_chains = open_chains_;
-		open_wrs_ = open_chains_ = 0;
+		newest().last_requests = open_requests_;
+		open_wrs_ = open_requests_ = 0;
 	}
 
 	constexpr void reopen_group()
 	{
 		Group &g = newest();
 		open_wrs_ = g.last_wrs;
-		open_chains_ = g.last_chains;
+		open_requests_ = g.last_requests;
 		g.wrs -= g.last_wrs;
 		if (--g.completions == 0)
 			count_--;
@@ -127,9 +127,9 @@ private:
 	u32 capacity_;
 	u32 interval_;
 	u32 max_chain_;
-	u32 used_ = 0;	      // all in the queue
-	u32 open_wrs_ = 0;    // of these, posted behind the last signaled one
-	u32 open_chains_ = 0; // likewise, chains
+	u32 used_ = 0;		// all in the queue
+	u32 open_wrs_ = 0;	// of these, posted behind the last signaled one
+	u32 open_requests_ = 0; // likewise
 	u32 head_ = 0;
 	u32 count_ = 0;
 	Group ring_[kRing] = {};

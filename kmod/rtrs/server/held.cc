@@ -207,6 +207,7 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 	}
 	for (u32 i = 0; i < count; i++)
 		chain_[i].wrs.append_rest(chain);
+	chain.cost.requests = count;
 	const bool awaited = signal == Signal::Always;
 	if (awaited)
 		chain.last()->wr_cqe = &answers_.cqe;

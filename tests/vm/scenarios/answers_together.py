@@ -14,11 +14,8 @@ TOGETHER = 32
 
 
 def cost(lab: Lab, name: str, rw: str, **options: object) -> dict[str, int]:
-    before = rnbd.work_counters(lab.server, "server")
-    lab.client.run(fio.command("together", f"/dev/{name}", rw=rw, bs="4k", size="16m", number_ios=COUNT, **options)
-                   + " >/dev/null", 120)
-    after = rnbd.work_counters(lab.server, "server")
-    return {key: value - before[key] for key, value in after.items()}
+    script = fio.command("together", f"/dev/{name}", rw=rw, bs="4k", size="16m", number_ios=COUNT, **options)
+    return rnbd.work_during(lab, "server", script + " >/dev/null", 120)
 
 
 def run(lab: Lab, invalidate: str) -> None:

@@ -18,10 +18,8 @@ def cost(lab: Lab, name: str, rw: str, block: str, depth: int, huge: bool) -> di
     """What COUNT requests of one kind add to the counters."""
     options: dict[str, object] = {"number_ios": COUNT, "size": "16m", "mem": "shmhuge" if huge else "malloc"}
     began = time.monotonic()
-    before = rnbd.work_counters(lab.client, "client")
-    lab.client.run(fio.command("cost", f"/dev/{name}", rw=rw, bs=block, iodepth=depth, **options) + " >/dev/null", 90)
-    after = rnbd.work_counters(lab.client, "client")
-    got = {key: after[key] - value for key, value in before.items()}
+    script = fio.command("cost", f"/dev/{name}", rw=rw, bs=block, iodepth=depth, **options)
+    got = rnbd.work_during(lab, "client", script + " >/dev/null", 90)
     # Every 5 s each side sends a heartbeat and answers one (protocol B.3).
     got["heartbeats"] = 2 * (int((time.monotonic() - began) / 5) + 2)
     return got

@@ -151,6 +151,15 @@ def work_counters(machine: Machine, side: str, session: str = "vm") -> dict[str,
     return total
 
 
+def work_during(lab: Lab, side: str, script: str, limit: float) -> dict[str, int]:
+    """What a script on the client adds to these counters of one side."""
+    machine = lab.client if side == "client" else lab.server
+    before = work_counters(machine, side)
+    lab.client.run(script, limit)
+    after = work_counters(machine, side)
+    return {name: after[name] - value for name, value in before.items()}
+
+
 def timed(machine: Machine, script: str, limit: float = 60) -> float:
     """Seconds that a script takes inside the machine, the way into it not counted."""
     stamp = "cut -d' ' -f1 /proc/uptime"

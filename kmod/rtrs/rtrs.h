@@ -115,8 +115,16 @@ void rtrs_clt_put_permit(struct rtrs_clt *session, u32 slot); /* any context */
 struct rtrs_clt_request {
 	enum rtrs_dir dir;
 	bool admin; /* goes over the service connection */
-	/* 0: a connection of the submitting CPU; n: poll queue n - 1, for rtrs_clt_poll() */
+	/* 0: goes over a connection that interrupts; n: poll queue n - 1, for rtrs_clt_poll() */
 	unsigned int poll_queue;
+	/* Which connection that interrupts, taken modulo their number; the CPU's, say. */
+	unsigned int queue;
+	/*
+	 * Others follow at once, to be posted with this one: it may be kept until a request for
+	 * the same poll_queue and queue comes without `more`, accepted or not, or until
+	 * rtrs_clt_commit(), whichever is first.
+	 */
+	bool more;
 	u32 slot;
 	const void *msg; /* user message, copied */
 	size_t msg_len;
@@ -143,6 +151,9 @@ struct rtrs_clt_request {
  * -EMSGSIZE message or data too large, -EAGAIN send queue full: try later, others from mapping.
  */
 int rtrs_clt_submit(struct rtrs_clt *session, const struct rtrs_clt_request *request);
+
+/* Posts what was kept for others that follow. Does not sleep. */
+void rtrs_clt_commit(struct rtrs_clt *session, unsigned int poll_queue, unsigned int queue);
 
 /* Polls one poll queue, counted from 0, of all paths; the number of completions found. */
 int rtrs_clt_poll(struct rtrs_clt *session, unsigned int queue);

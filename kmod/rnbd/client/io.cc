@@ -151,16 +151,10 @@ bool lost_its_path(Device &device, request *rq)
 	return false;
 }
 
-} // namespace
-
-// Runs in an RCU read section, which Session::resume() relies on. Does not sleep.
-//
-// BLK_STS_RESOURCE makes the block layer run the queue again by itself: soon if requests of this
-// queue are in flight, after a few milliseconds otherwise.
-blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
+// `more`: others follow, or commit_rqs().
+blk_status_t send(blk_mq_hw_ctx *hctx, request *rq, bool more, bool &submitted)
 {
 	Device &device = *static_cast<Device *>(hctx->queue->queuedata);
-	request *rq = data->rq;
 
 	note_first_time(rq);
 	if (!accepts_io(device.state())) [[unlikely]] {
@@ -190,6 +184,8 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	rtrs_clt_request r{};
 	r.dir = direction_of(*op) == Transfer::Direction::Read ? RTRS_READ : RTRS_WRITE;
 	r.poll_queue = session.tags().poll_queue_of(hctx);
+	r.queue = hctx->queue_num;
+	r.more = more;
 	r.slot = session.tags().slot_of(rq);
 	r.msg = &message;
 	r.msg_len = sizeof(message);
@@ -202,6 +198,7 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	r.done = io_done;
 
 	trace::io_begin(device, rq, message);
+	submitted = true;
 	const int code = rtrs_clt_submit(session.transport(), &r);
 	// The request may have ended by now, and is not looked at any more.
 	if (!code) [[likely]]
@@ -217,6 +214,31 @@ blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 	device.stats().count(&DeviceStats::Counters::errors);
 	log_error_limited(device.label(), "Cannot send a request: %d", code);
 	return BLK_STS_IOERR;
+}
+
+} // namespace
+
+// Runs in an RCU read section, which Session::resume() relies on. Does not sleep.
+//
+// BLK_STS_RESOURCE makes the block layer run the queue again by itself: soon if requests of this
+// queue are in flight, after a few milliseconds otherwise.
+//
+// With the last request of a batch the transport posts all. Should that one not get there, it is
+// told so here: the block layer does that only if it learns of an error.
+blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
+{
+	bool submitted = false;
+	const blk_status_t status = send(hctx, data->rq, !data->last, submitted);
+	if (data->last && !submitted) [[unlikely]]
+		commit_rqs(hctx);
+	return status;
+}
+
+// In the read section of the queue_rq() calls before.
+void commit_rqs(blk_mq_hw_ctx *hctx)
+{
+	Session &session = static_cast<Device *>(hctx->queue->queuedata)->session();
+	rtrs_clt_commit(session.transport(), session.tags().poll_queue_of(hctx), hctx->queue_num);
 }
 
 // On the submitter's CPU or one that shares its cache, in softirq; or where io_done() was called.

@@ -33,6 +33,7 @@ struct alignas(scatterlist) IoRequest {
 
 // Members of blk_mq_ops. The queue's data is its Device.
 blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data);
+void commit_rqs(blk_mq_hw_ctx *hctx);
 void complete_rq(request *rq);
 blk_eh_timer_return report_slow_rq(request *rq);
 int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *batch);

@@ -12,6 +12,7 @@ using cxxrt::min_of;
 constinit const blk_mq_ops TagSet::kOps = [] {
 	blk_mq_ops ops{};
 	ops.queue_rq = queue_rq;
+	ops.commit_rqs = commit_rqs;
 	ops.complete = complete_rq;
 	ops.timeout = report_slow_rq;
 	ops.poll = poll_queue;

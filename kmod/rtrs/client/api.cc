@@ -63,6 +63,11 @@ int rtrs_clt_submit(rtrs_clt *handle, const rtrs_clt_request *request)
 	return session_of(handle).submit(*request).code();
 }
 
+void rtrs_clt_commit(rtrs_clt *handle, unsigned int poll_queue, unsigned int queue)
+{
+	session_of(handle).commit({poll_queue, queue});
+}
+
 int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue)
 {
 	return session_of(handle).poll(queue);

@@ -15,14 +15,16 @@ namespace {
 // go is registration and write. The guard of a registration is for soft-RoCE alone.
 constexpr u32 kWrsPerRequest = 3 + Registration::kMaxGuards;
 constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
-// Of requests that wait for each other (held.cc), in one chain.
+// Of requests that go together (held.cc), in one chain.
 constexpr u32 kMaxBatch = 16;
+// Room for the gather lists of a chain: of small ones, or of one of any size.
+constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
 // Both budgets of the service connection are independent of the session's queue (protocol A.7).
 constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
 // A registered region and the message.
 constexpr u32 kServiceSges = 2;
 
-// One chain in so many is signaled. Room in the send queue comes back only with a signaled
+// One request in so many is signaled. Room in the send queue comes back only with a signaled
 // completion, so the interval is added to the queue's size; a quarter of the depth, but at least
 // 16, keeps that small and the completions rare.
 u32 signal_interval(QueueDepth depth)
@@ -204,10 +206,12 @@ Status ClientConnection::create_queues_for_role()
 		config.cq_vector = (cid() - 1) % vectors;
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
 	}
-	if (!is_service() && path_.device().repeats_local_work()) {
+	if (!is_service()) {
 		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
 		config.max_chain = 2 * batch + Registration::kMaxGuards;
-		batch_ = TRY(Array<HeldWrs>::create(batch));
+		chain_ = TRY(Array<ChainEntry>::create(batch));
+		sges_ = TRY(Array<ib_sge>::create(kChainSges));
+		gated_ = path_.device().repeats_local_work();
 	}
 	send_sges_ = config.send_sges;
 	return create_queues(path_.device().get(), id_, config);

@@ -179,9 +179,7 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 	path_.stats().completed();
 	send_completed();
 	const RcuReader reader;
-	retry_parked();
-	if (is_gated())
-		post_held();
+	on_room();
 }
 
 void ClientConnection::on_broken(const ib_wc &wc)
@@ -199,40 +197,6 @@ Status ClientConnection::post_invalidation(Request &request)
 	ib_send_wr wr;
 	MemoryRegion::fill_local_inv(wr, request.invalidated.get(), request.region.rkey());
 	return post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1}, Signal::Always);
-}
-
-// Under RcuReader, in a handler of this connection. A full queue has a completion outstanding, and
-// its handler, which can't run before this one returns, tries again.
-void ClientConnection::invalidate(Request &request)
-{
-	// The tear-down deregisters the region.
-	if (!path_.posting())
-		return;
-	const Status s = post_invalidation(request);
-	if (s.ok())
-		return;
-	if (s.error() == err::eagain)
-		parked_.with([&](auto &list) { list.push_back(request); });
-	else
-		path_.fail(s.error(), PathError::Post);
-}
-
-// Under RcuReader.
-void ClientConnection::retry_parked()
-{
-	while (path_.posting()) {
-		Request *request = parked_.with([](auto &list) { return list.pop_front(); });
-		if (!request)
-			return;
-		const Status s = post_invalidation(*request);
-		if (s.ok())
-			continue;
-		if (s.error() == err::eagain)
-			parked_.with([&](auto &list) { list.push_front(*request); });
-		else
-			path_.fail(s.error(), PathError::Post);
-		return;
-	}
 }
 
 int ClientConnection::poll()
@@ -256,17 +220,14 @@ void ClientConnection::disconnect()
 void ClientConnection::drain()
 {
 	Connection::drain();
-	parked_.with([](auto &list) {
-		while (list.pop_front())
-			;
-	});
 	drop_held();
 }
 
 void ClientConnection::release_queues()
 {
 	destroy_queues();
-	batch_.reset();
+	chain_.reset();
+	sges_.reset();
 	messages_.reset();
 	receives_.reset();
 }

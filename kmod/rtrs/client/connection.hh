@@ -90,8 +90,11 @@ public:
 
 	// Posts the invalidation of a request's region; if the queue is full, when it has room.
 	void invalidate(Request &request);
-	// Whether chains that register memory have to ask the gate (held.cc).
-	bool is_gated() const { return batch_.size() != 0; }
+
+	// ---- requests that are held: held.cc; under RcuReader ----
+
+	// Whether those that register memory have to ask the gate.
+	bool is_gated() const { return gated_; }
 	// Hold: the request is on the list of those that wait, and may even have ended.
 	GatePass pass_gate(Request &request);
 	// The server has answered it.
@@ -100,6 +103,17 @@ public:
 		if (READ_ONCE(let_in_) == &request)
 			open_gate(request);
 	}
+	// Not on the service connection.
+	bool can_collect() const { return chain_.size() != 0; }
+	// Keeps the request for commit(); it may even have ended on return.
+	void collect(Request &request);
+	// Whether somebody's requests wait for commit(). Who has collected some sees them; those of
+	// others come and go.
+	bool collects() const { return READ_ONCE(collects_); }
+	void commit();
+	// Afterwards requests that were being posted on another CPU are Posted.
+	void await_poster();
+
 	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
 	bool take_invalidated(Rkey key);
 
@@ -131,9 +145,21 @@ private:
 	Result<Rkey> read_key(const Receive &receive, const ib_wc &wc) const;
 	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
-	void retry_parked();
+
+	// held.cc
+	using Requests = cxxrt::List<Request, &Request::waiting>;
+	struct Outbox {
+		Requests parked;      // answered, till there is room for their invalidations
+		Requests collected;   // till their batch ends, or there is room
+		bool starved = false; // there was none
+		Requests gated;	      // till the gate opens
+		RegistrationGate gate;
+	};
 	void open_gate(const Request &request);
-	void post_held();
+	void on_room();
+	Status post_collected(Outbox &outbox);
+	Result<bool> post_some(Requests &list, Signal signal);
+	void settle(Status posted);
 	void drop_held();
 
 	Path &path_;
@@ -151,17 +177,16 @@ private:
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 
-	cxxrt::Guarded<cxxrt::List<Request, &Request::waiting>, cxxrt::SpinLock> parked_{
-	    cxxrt::lock_class<"rtrs_parked">()};
 	unsigned long polling_ = 0; // bit 0
 
-	struct Gate {
-		RegistrationGate state;
-		cxxrt::List<Request, &Request::waiting> held;
-	};
-	cxxrt::Guarded<Gate, cxxrt::SpinLock> gate_{cxxrt::lock_class<"rtrs_gate">()};
-	const Request *let_in_ = nullptr; // last, and not in a batch; written under the gate's lock
-	cxxrt::Array<HeldWrs> batch_;	  // of post_held()
+	cxxrt::Guarded<Outbox, cxxrt::SpinLock> outbox_{cxxrt::lock_class<"rtrs_outbox">()};
+	// Written under the lock of the outbox.
+	bool collects_ = false;
+	const Request *let_in_ = nullptr; // the last that passed the gate
+	// Of the chain that is being posted; likewise.
+	cxxrt::Array<ChainEntry> chain_;
+	cxxrt::Array<ib_sge> sges_;
+	bool gated_ = false; // set with the queues
 };
 
 } // namespace rtrs::client

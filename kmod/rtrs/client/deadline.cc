@@ -7,6 +7,7 @@
 // Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an
 // instant.
 #include <cxxrt/log.hh>
+#include <cxxrt/rcu.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 
@@ -50,6 +51,13 @@ void Path::check_deadline()
 			  "a request was not answered within %u s, the path starts again", waited);
 		fail(err::etimedout, PathError::Timeout);
 		return;
+	}
+	// A batch whose end was never told; nobody does that on purpose.
+	{
+		const RcuReader reader;
+		for (Box<ClientConnection> &con : connections_)
+			if (con->collects())
+				con->commit();
 	}
 	start_deadline();
 }

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-// Requests that wait for their turn (rtrs/pure/registration_gate.hh), on devices that execute local
-// work twice. Those that were held go as one chain, all registrations behind one guard:
+// Requests that wait in front of the send queue, on lists of their connection:
+//
+//  - collected: for the end of the batch in which their user submits them (`more`). They go as one
+//    chain, with one doorbell;
+//  - gated: for their turn to register memory (rtrs/pure/registration_gate.hh), on devices that
+//    execute local work twice; a batch passes the gate like one request. Of a chain
 //
 //	[LOCAL_INV → REG_MR 1] → REG_MR 2 → ... → message 1 → message 2 → ...
 //
+//    all registrations are behind one guard;
+//  - parked: answered ones, whose invalidations found no room.
+//
 // A held request is submitted to all others: it is counted, its age is looked at, and the tear-down
-// of the path moves it to another one.
+// of the path moves it to another one. Its wait ends: by commit(), which its user calls before he
+// leaves his RCU read section, or if he does not, by the next look at the age of requests; by a
+// completion that is outstanding when the gate is closed or the queue full; or the path dies.
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/connection.hh>
 #include <rtrs/client/path.hh>
@@ -15,13 +24,15 @@ using namespace cxxrt;
 
 namespace rtrs::client {
 
+// ---- submitters; under RcuReader ----
+
 GatePass ClientConnection::pass_gate(Request &request)
 {
-	return gate_.with([&](Gate &g) {
-		const GatePass pass = g.state.pass();
+	return outbox_.with([&](Outbox &o) {
+		const GatePass pass = o.gate.pass();
 		if (pass == GatePass::Hold) {
 			path_.hold(request);
-			g.held.push_back(request);
+			o.gated.push_back(request);
 		} else {
 			WRITE_ONCE(let_in_, &request);
 		}
@@ -29,64 +40,150 @@ GatePass ClientConnection::pass_gate(Request &request)
 	});
 }
 
-// A handler of this connection has found the answer to a request that registered memory.
-void ClientConnection::open_gate(const Request &request)
+void ClientConnection::collect(Request &request)
 {
-	gate_.with([&](Gate &g) {
-		if (let_in_ == &request)
-			g.state.answered();
+	outbox_.with([&](Outbox &o) {
+		path_.hold(request);
+		(gated_ && request.needs_region() ? o.gated : o.collected).push_back(request);
+		WRITE_ONCE(collects_, true);
 	});
 }
 
-// Under RcuReader, in a handler of this connection: so nobody else is here or uses the batch, and
-// no answer comes between the states and the post.
-void ClientConnection::post_held()
+// When the path has begun to end, it takes the requests with it.
+void ClientConnection::commit()
 {
 	if (!path_.posting())
 		return;
-	const u32 count = gate_.with([&](Gate &g) {
-		u32 n = 0;
-		while (n < batch_.size() && (batch_[n].request = g.held.pop_front()))
-			n++;
-		g.state.completed(n != 0);
-		return n;
-	});
-	if (!count)
-		return;
-	const Status posted = path_.post_batch(*this, batch_.begin(), count);
-	if (posted.ok())
-		return;
-	if (!(posted.error() == err::eagain)) {
-		path_.fail(posted.error(), PathError::Post);
-		return;
-	}
-	// The queue is full, so there is another completion, whose handler tries again.
-	gate_.with([&](Gate &g) {
-		for (u32 i = count; i--;) {
-			path_.hold(*batch_[i].request);
-			g.held.push_front(*batch_[i].request);
+	settle(outbox_.with([this](Outbox &o) -> Status {
+		TRY(post_collected(o));
+		while (!o.gated.empty()) {
+			const GatePass pass = o.gate.pass();
+			if (pass == GatePass::Hold)
+				break;
+			const Signal signal =
+			    pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
+			if (!TRY(post_some(o.gated, signal)))
+				break;
 		}
+		return {};
+	}));
+}
+
+// ---- handlers of this connection; under RcuReader ----
+
+// The answer to a request that registered memory.
+void ClientConnection::open_gate(const Request &request)
+{
+	outbox_.with([&](Outbox &o) {
+		if (let_in_ == &request)
+			o.gate.answered();
 	});
+}
+
+// Until who is posting has said what he posted.
+void ClientConnection::await_poster()
+{
+	outbox_.with([](Outbox &) {});
+}
+
+// A full queue has a completion outstanding, whose handler can't run before this one returns.
+void ClientConnection::invalidate(Request &request)
+{
+	// The tear-down deregisters the region.
+	if (!path_.posting())
+		return;
+	const Status s = post_invalidation(request);
+	if (!s.ok() && s.error() == err::eagain)
+		outbox_.with([&](Outbox &o) { o.parked.push_back(request); });
+	else
+		settle(s);
+}
+
+// A send has completed. Answered requests first: they hold open memory.
+void ClientConnection::on_room()
+{
+	if (!path_.posting())
+		return;
+	settle(outbox_.with([this](Outbox &o) -> Status {
+		while (Request *request = o.parked.front()) {
+			const Status s = post_invalidation(*request);
+			if (!s.ok() && s.error() == err::eagain)
+				return {};
+			TRY(s);
+			o.parked.pop_front();
+		}
+		if (o.starved)
+			TRY(post_collected(o));
+		if (gated_) {
+			o.gate.completed(!o.gated.empty());
+			if (!o.gated.empty())
+				TRY(post_some(o.gated, Signal::Always));
+		}
+		return {};
+	}));
+}
+
+// ---- chains; under the outbox lock ----
+
+Status ClientConnection::post_collected(Outbox &o)
+{
+	o.starved = false;
+	while (!o.collected.empty() && !o.starved)
+		o.starved = !TRY(post_some(o.collected, Signal::WhenDue));
+	WRITE_ONCE(collects_, !o.collected.empty());
+	return {};
+}
+
+// As many of `list` as a chain takes. False: there was no room, all is as it was, and there is a
+// completion outstanding, whose handler has to wait for the lock.
+Result<bool> ClientConnection::post_some(Requests &list, Signal signal)
+{
+	u32 count = 0;
+	u32 sges = 0;
+	while (Request *request = list.front()) {
+		sges += request->sges();
+		if (count == chain_.size() || sges > sges_.size())
+			break;
+		list.pop_front();
+		chain_[count++].request = request;
+	}
+	const Status s = path_.post_chain(*this, chain_.begin(), count, sges_.begin(), signal);
+	if (!s.ok() && s.error() == err::eagain) {
+		while (count)
+			list.push_front(*chain_[--count].request);
+		return false;
+	}
+	TRY(s);
+	const Request &last = *chain_[count - 1].request;
+	if (gated_ && last.needs_region())
+		WRITE_ONCE(let_in_, &last);
+	return true;
+}
+
+void ClientConnection::settle(Status posted)
+{
+	if (!posted.ok())
+		path_.fail(posted.error(), PathError::Post);
 }
 
 // The queues are drained, and the tear-down ends the requests.
 void ClientConnection::drop_held()
 {
-	gate_.with([](Gate &g) {
-		while (g.held.pop_front())
-			;
+	outbox_.with([this](Outbox &o) {
+		Requests *const lists[] = {&o.parked, &o.collected, &o.gated};
+		for (Requests *list : lists)
+			while (list->pop_front())
+				;
+		WRITE_ONCE(collects_, false);
 	});
 }
 
-// Whether it comes from submit() or has found no room. Under the lock of the gate.
 void Path::hold(Request &r)
 {
 	LockGuard<SpinLock> held(r.lock);
-	if (r.state == RequestState::Idle)
-		stats_->submitted(r.direction(), r.in.data_len + static_cast<u32>(r.in.msg_len),
-				  r.in.nr_sg);
+	stats_->submitted(r.direction(), r.in.data_len + static_cast<u32>(r.in.msg_len),
+			  r.in.nr_sg);
 	r.state = RequestState::Held;
-	r.registered = false;
 }
 
 } // namespace rtrs::client

@@ -17,6 +17,8 @@ namespace rtrs::client {
 // A write gathers up to this many ranges of data and the message in one work request: 64 KiB that
 // begin anywhere in a page, and the message.
 constexpr u32 kMaxSendSges = 18;
+// Of a request whose data has a region: region and message.
+constexpr u32 kRegionSges = 2;
 
 struct DeviceLimits {
 	u32 max_pages;	 // of a fast-registration region

@@ -35,6 +35,12 @@ constexpr unsigned long kStepTimeout = kConnectTimeoutMs / 1000 * HZ + HZ;
 
 class Session;
 
+// What chooses among the connections of a path; see rtrs_clt_request.
+struct Lane {
+	u32 poll_queue;
+	u32 queue;
+};
+
 class Path {
 public:
 	Path(Session &session, u32 index, const rtrs_addr_pair &pair);
@@ -139,9 +145,12 @@ public:
 	// It should have answered.
 	bool fence_overdue() const;
 	int poll(u32 queue);
+	// Posts what the connection of this lane has collected.
+	void commit(const Lane &lane);
 	// Of a connection that holds requests: held.cc.
 	void hold(Request &request);
-	Status post_batch(ClientConnection &con, HeldWrs *batch, u32 count);
+	Status post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
+			  Signal signal);
 	u64 inflight() const { return stats_->inflight(); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
 	PathStats &stats() { return *stats_; }
@@ -187,6 +196,8 @@ private:
 	// response.cc
 	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
+	enum class Taken : u8 { Stray, Held, Ended, Open };
+	Taken take_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
 
@@ -195,15 +206,15 @@ private:
 	void check_deadline();
 
 	// submit.cc
-	ClientConnection &choose_connection(const rtrs_clt_request &request);
+	ClientConnection &connection_for(const Lane &lane);
 
 	// post.cc
 	Immediate request_imm(const Request &r) const;
 	void write_message(Request &r) const;
 	// `sges`: room for what travels, see RequestWrs. They and `wrs` are read by the post.
-	[[gnu::always_inline]] void fill(RequestWrs &wrs, const Request &r, int mapped,
-					 ib_sge *sges, bool guarded_before) const;
-	Status post(Request &r, int mapped, Signal signal);
+	[[gnu::always_inline]] void fill(RequestWrs &wrs, const Request &r, ib_sge *sges,
+					 bool guarded_before) const;
+	Status post(Request &r, Signal signal);
 
 	// path_sysfs.cc
 	Status create_files();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// A request becomes work requests (protocol A.5, A.8). All of one request go to the device in one
-// call, and none of them asks for a completion unless the send queue's accounting needs one:
+// A request becomes work requests (protocol A.5, A.8). All of one request, and of those that come
+// with it, go to the device in one call, and none of them asks for a completion unless the send
+// queue's accounting needs one:
 //
 //	write, list fits into one work request	RDMA_WRITE_WITH_IMM [data.., message]
 //	write, longer list			REG_MR, RDMA_WRITE_WITH_IMM [region, message]
@@ -66,8 +67,7 @@ void Path::write_message(Request &r) const
 	r.message_size = static_cast<u16>(r.by_capsule ? sizeof(RequestCapsule) + size : size);
 }
 
-inline void Path::fill(RequestWrs &wrs, const Request &r, int mapped, ib_sge *sges,
-		       bool guarded_before) const
+inline void Path::fill(RequestWrs &wrs, const Request &r, ib_sge *sges, bool guarded_before) const
 {
 	const rtrs_clt_request &in = r.in;
 	const bool read = in.dir == RTRS_READ;
@@ -75,7 +75,7 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, int mapped, ib_sge *sg
 	const RemoteChunk &chunk = remote_[in.slot];
 	ib_cqe *const cqe = r.connection->send_cqe();
 
-	wrs.registers = mapped < 0;
+	wrs.registers = r.needs_region();
 	if (wrs.registers) {
 		const int access = IB_ACCESS_LOCAL_WRITE | (read ? IB_ACCESS_REMOTE_WRITE : 0);
 		wrs.registration.fill(r.region, cqe, access, guarded_before);
@@ -85,7 +85,7 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, int mapped, ib_sge *sg
 		sges[n++] = {r.region.iova(), in.data_len, r.region.lkey()};
 	} else if (!read) {
 		scatterlist *sg = in.sg;
-		for (; n < mapped; n++, sg = sg_next(sg))
+		for (; n < r.mapped; n++, sg = sg_next(sg))
 			sges[n] = {sg_dma_address(sg), sg_dma_len(sg), lkey};
 	}
 	sges[n++] = {r.message_dma + (r.by_capsule ? 0 : sizeof(RequestCapsule)), r.message_size,
@@ -108,18 +108,19 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, int mapped, ib_sge *sg
 	}
 }
 
-// `mapped` entries of the list travel by themselves; -1: the region does. EAGAIN: nothing was
-// posted. Any other failure of the post ends in the tear-down of the path, with the request in it:
-// a part of the chain may be in the queue, and the region open.
-Status Path::post(Request &r, int mapped, Signal signal)
+// EAGAIN: nothing was posted. Any other failure of the post ends in the tear-down of the path, with
+// the request in it: a part of the chain may be in the queue, and the region open.
+Status Path::post(Request &r, Signal signal)
 {
 	ClientConnection &con = *r.connection;
 	// What the post reads, all in this frame (protocol G.1-63).
 	ib_sge sges[kMaxSendSges];
 	RequestWrs wrs;
-	fill(wrs, r, mapped, sges, false);
+	fill(wrs, r, sges, false);
 	Chain chain;
-	wrs.append_to(chain);
+	if (wrs.registers)
+		chain.append(wrs.registration);
+	chain.append(wrs.message.wr);
 
 	Status posted;
 	{
@@ -143,30 +144,36 @@ Status Path::post(Request &r, int mapped, Signal signal)
 	return {};
 }
 
-// Requests that were held (held.cc). EAGAIN: nothing was posted. After any other error the path is
-// torn down with the requests in it.
-Status Path::post_batch(ClientConnection &con, HeldWrs *batch, u32 count)
+// Held requests of one connection, all registrations first: they share a guard where they need one.
+// `sges`: room for all of them. Under the connection's outbox lock, which their answers wait for.
+// EAGAIN: nothing was posted. After any other error the path is torn down with the requests in it.
+Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
+			Signal signal)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		HeldWrs &b = batch[i];
-		fill(b.wrs, *b.request, -1, b.sges, i != 0);
-		chain.append(b.wrs.registration);
+		ChainEntry &e = entries[i];
+		fill(e.wrs, *e.request, sges, chain.cost.registrations != 0);
+		sges += e.request->sges();
+		if (e.wrs.registers)
+			chain.append(e.wrs.registration);
 	}
 	for (u32 i = 0; i < count; i++)
-		chain.append(batch[i].wrs.message.wr);
+		chain.append(entries[i].wrs.message.wr);
+	chain.cost.requests = count;
+
+	const Status posted = con.post_send(chain.first(), chain.last(), chain.cost, signal);
+	for (u32 i = 0; i < count; i++)
+		trace::post(*this, *entries[i].request, chain.cost, posted);
+	if (posted.code() == err::eagain.code())
+		return posted;
 	for (u32 i = 0; i < count; i++) {
-		Request &r = *batch[i].request;
+		Request &r = *entries[i].request;
 		LockGuard<SpinLock> held(r.lock);
 		r.state = RequestState::Posted;
-		r.registered = true;
+		r.registered = entries[i].wrs.registers;
 	}
-	const Status posted =
-	    con.post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
-	for (u32 i = 0; i < count; i++)
-		trace::post(*this, *batch[i].request, chain.cost, posted);
-	if (posted.ok() || !(posted.error() == err::eagain))
-		con.counters().add(&WrCounters::requests, u64{count});
+	con.counters().add(&WrCounters::requests, u64{count});
 	return posted;
 }
 

@@ -7,11 +7,12 @@
 //
 // where done() is called. It ends exactly once: by the handler that moves it out of Posted, under
 // the entry's lock, or by the tear-down of the path, which begins when no handler can run any more.
-// Held is there on soft-RoCE only (held.cc).
+// Held is who waits for company (held.cc).
 //
-// submit() holds the lock from Posted until the work requests are in the queue. So a response that
-// comes early, which only a hostile server can send, finds either no request or a complete one:
-// its region is then invalidated behind the registration, never before it.
+// submit() holds the lock from Posted until the work requests are in the queue; who was Held
+// becomes Posted when they are, and a response that comes in between waits for that. So a response
+// that comes early, which only a hostile server can send, finds either no request or a complete
+// one: its region is then invalidated behind the registration, never before it.
 #pragma once
 
 #include <cxxrt/list.hh>
@@ -28,7 +29,7 @@ class ClientConnection;
 
 enum class RequestState : u8 {
 	Idle,
-	Held,	  // on its connection's list, till its turn comes
+	Held,	  // on its connection's list, till its batch ends or its turn comes
 	Posted,	  // the server's answer will come
 	Answered, // it came; `status` is valid, the region may still have to be invalidated
 };
@@ -44,6 +45,9 @@ struct Request {
 	{
 		return in.dir == RTRS_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	}
+	bool needs_region() const { return mapped < 0; }
+	// Entries of the message's gather list.
+	u32 sges() const { return needs_region() ? kRegionSges : static_cast<u32>(mapped) + 1; }
 	// Completion of LOCAL_INV; response.cc.
 	void on_invalidated(const ib_wc &wc);
 
@@ -52,6 +56,8 @@ struct Request {
 	// The key of the region may open memory: set before REG_MR is posted, cleared when it is
 	// known to be invalid. A property of the region, not of the request (protocol G.1-60).
 	bool registered = false;
+	// Entries of the list that travel by themselves; -1: the region does.
+	s16 mapped = 0;
 	int status = 0;
 	int cpu = 0; // where it was submitted
 	u64 started_ns = 0;
@@ -69,7 +75,7 @@ struct Request {
 	DmaBuffer *message_page = nullptr;
 	u32 message_offset = 0; // in its page
 	CompletionEntry<Request, &Request::on_invalidated> invalidated{this};
-	// On a list of its connection: Held for its turn, Answered for room to post its LOCAL_INV.
+	// On a list of its connection: Held, or Answered for room to post its LOCAL_INV.
 	cxxrt::ListNode waiting;
 };
 

@@ -8,27 +8,16 @@ namespace rtrs::client {
 
 struct Request;
 
-// Entries of the gather list of a request whose data has a region: region and message.
-constexpr u32 kRegionSges = 2;
-
 struct RequestWrs {
 	bool registers;
 	Registration registration; // if `registers`
 	ib_rdma_wr message;
-
-	void append_to(Chain &chain)
-	{
-		if (registers)
-			chain.append(registration);
-		chain.append(message.wr);
-	}
 };
 
-// An entry of a batch of requests; in memory because it is much for a stack.
-struct HeldWrs {
+// A request of a chain of several; in memory because it is much for a stack.
+struct ChainEntry {
 	Request *request;
 	RequestWrs wrs;
-	ib_sge sges[kRegionSges];
 };
 
 } // namespace rtrs::client

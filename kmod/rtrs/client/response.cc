@@ -44,37 +44,49 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 	}
 }
 
+Path::Taken Path::take_answer(ClientConnection &con, Request &r, const ClientImm &m,
+			      const Rkey *key)
+{
+	LockGuard<SpinLock> held(r.lock);
+	if (r.connection != &con)
+		return Taken::Stray;
+	if (r.state != RequestState::Posted) [[unlikely]]
+		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
+	r.status = m.error;
+	// Before the slot can be used again.
+	if (key)
+		remote_[m.slot.value].rkey = *key;
+	r.state = RequestState::Answered;
+	if (!r.registered)
+		return Taken::Ended;
+	// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the region
+	// is closed. In all other cases it is closed here, and the request ends when that is done:
+	// not earlier, for the memory is open, and not together with the post, for a write may be
+	// retransmitted (protocol G.1-61).
+	if (!m.invalidated || !con.take_invalidated(r.region.rkey()))
+		return Taken::Open;
+	r.registered = false;
+	return Taken::Ended;
+}
+
 void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *key)
 {
 	Request &r = (*requests_)[m.slot];
-	bool invalidate = false;
-	{
-		LockGuard<SpinLock> held(r.lock);
-		if (r.state != RequestState::Posted || r.connection != &con) {
-			stats_->error(PathError::Stray);
-			log_warning_limited(log_name(),
-					    "con %u: response for slot %u, which waits for none",
-					    con.cid(), m.slot.value);
-			return;
-		}
-		r.status = m.error;
-		// Before the slot can be used again.
-		if (key)
-			remote_[m.slot.value].rkey = *key;
-		// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the
-		// region is closed. In all other cases it is closed here, and the request ends when
-		// that is done: not earlier, for the memory is open, and not together with the
-		// post, for a write may be retransmitted (protocol G.1-61).
-		if (r.registered) {
-			if (m.invalidated && con.take_invalidated(r.region.rkey()))
-				r.registered = false;
-			else
-				invalidate = true;
-		}
-		r.state = RequestState::Answered;
+	Taken taken = take_answer(con, r, m, key);
+	if (taken == Taken::Held) {
+		// It may be in the queue already, with the poster about to say so.
+		con.await_poster();
+		taken = take_answer(con, r, m, key);
+	}
+	if (taken == Taken::Stray || taken == Taken::Held) {
+		stats_->error(PathError::Stray);
+		log_warning_limited(log_name(),
+				    "con %u: response for slot %u, which waits for none", con.cid(),
+				    m.slot.value);
+		return;
 	}
 	con.passed_gate(r);
-	if (invalidate)
+	if (taken == Taken::Open)
 		con.invalidate(r);
 	else
 		finish(r, r.status);

@@ -86,6 +86,8 @@ public:
 
 	// Any context that does not hold RCU up; see rtrs_clt_submit().
 	Status submit(const rtrs_clt_request &request, SubmitKind kind = SubmitKind::New);
+	// Posts what was kept for requests that follow, whichever path took it. As submit().
+	void commit(const Lane &lane);
 	int poll(u32 queue);
 	// Valid after open.
 	const SessionLimits &limits() const { return *limits_; }
@@ -134,6 +136,7 @@ private:
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
+	Status submit_to_paths(const rtrs_clt_request &request, SubmitKind kind);
 
 	// session_sysfs.cc
 	Status create_files();

@@ -63,15 +63,11 @@ u64 mapped_bytes(scatterlist *sg, int count)
 } // namespace
 
 // Each CPU has a connection, whose completions come back to it.
-ClientConnection &Path::choose_connection(const rtrs_clt_request &in)
+inline ClientConnection &Path::connection_for(const Lane &lane)
 {
-	u32 cid;
-	if (in.admin)
-		cid = 0;
-	else if (in.poll_queue && in.poll_queue <= session_.poll_connections())
-		cid = session_.irq_connections() + in.poll_queue;
-	else
-		cid = 1 + raw_smp_processor_id() % session_.irq_connections();
+	const bool polled = lane.poll_queue && lane.poll_queue <= session_.poll_connections();
+	const u32 cid = polled ? session_.irq_connections() + lane.poll_queue
+			       : 1 + lane.queue % session_.irq_connections();
 	return *connections_[cid];
 }
 
@@ -92,7 +88,8 @@ Status Path::submit(const rtrs_clt_request &in)
 	// The slot is the caller's, so nobody else is in its entry.
 	if (WARN_ON_ONCE(r.state != RequestState::Idle))
 		return err::ebusy;
-	ClientConnection &con = choose_connection(in);
+	ClientConnection &con =
+	    in.admin ? *connections_[0] : connection_for({in.poll_queue, in.queue});
 
 	MappedList list =
 	    TRY(MappedList::map(device_.ibdev(), in, read ? DMA_FROM_DEVICE : DMA_TO_DEVICE));
@@ -110,6 +107,8 @@ Status Path::submit(const rtrs_clt_request &in)
 	}
 
 	r.in = in;
+	r.in.more = false; // should it have to go another way
+	r.mapped = static_cast<s16>(use_region ? -1 : list.count());
 	r.connection = &con;
 	r.offset = offset;
 	r.cpu = raw_smp_processor_id();
@@ -117,14 +116,25 @@ Status Path::submit(const rtrs_clt_request &in)
 	r.status = 0;
 	trace::submit(*this, r);
 	write_message(r);
-	GatePass pass = GatePass::Post;
-	if (use_region && con.is_gated())
-		pass = con.pass_gate(r);
-	if (pass != GatePass::Hold)
-		TRY(post(r, use_region ? -1 : list.count(),
-			 pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue));
+	if ((in.more || con.collects()) && con.can_collect()) {
+		con.collect(r);
+	} else {
+		GatePass pass = GatePass::Post;
+		if (use_region && con.is_gated())
+			pass = con.pass_gate(r);
+		if (pass != GatePass::Hold)
+			TRY(post(r, pass == GatePass::PostSignaled ? Signal::Always
+								   : Signal::WhenDue));
+	}
 	list.release();
 	return {};
+}
+
+void Path::commit(const Lane &lane)
+{
+	ClientConnection &con = connection_for(lane);
+	if (con.collects())
+		con.commit();
 }
 
 int Path::poll(u32 queue)

@@ -18,6 +18,19 @@
 	CASE(request_ends_before_the_session_is_closed)  \
 	CASE(request_answers_race_with_the_end_of_the_path)
 
+#define BATCH_CASES(CASE)                         \
+	CASE(batch_goes_with_its_last)            \
+	CASE(batch_goes_when_it_is_committed)     \
+	CASE(batch_goes_on_every_path)            \
+	CASE(batch_goes_when_its_last_is_refused) \
+	CASE(batch_waits_for_room)                \
+	CASE(batch_passes_the_gate)               \
+	CASE(batch_is_not_answered_before)        \
+	CASE(batch_moves_with_its_path)           \
+	CASE(batch_ends_with_the_session)         \
+	CASE(batch_is_found_when_forgotten)       \
+	CASE(batch_races_with_the_end_of_the_path)
+
 #define FENCE_CASES(CASE)                                   \
 	CASE(fence_holds_requests_until_the_path_has_ended) \
 	CASE(fence_goes_over_every_path)                    \
@@ -44,6 +57,7 @@ extern "C" {
 #endif
 
 REQUEST_CASES(KUNIT_DECLARE_CASE)
+BATCH_CASES(KUNIT_DECLARE_CASE)
 FENCE_CASES(KUNIT_DECLARE_CASE)
 POLICY_CASES(KUNIT_DECLARE_CASE)
 STATS_CASES(KUNIT_DECLARE_CASE)

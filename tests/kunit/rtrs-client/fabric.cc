@@ -74,6 +74,7 @@ void Fabric::receive_request(Port &port, Immediate imm)
 	Arrived &a = arrived_[port.id->path][r.value().slot.value];
 	a.port = &port;
 	WRITE_ONCE(a.count, a.count + 1);
+	requests_++;
 }
 
 void Fabric::receive_fence(Port &port, u32 serial)
@@ -193,11 +194,11 @@ void Fabric::kill(u32 path, bool back)
 	cm_.queue(cm_queue_);
 }
 
-void Fabric::release_invalidations()
+void Fabric::release_held()
 {
 	{
 		LockGuard<SpinLock> held(lock_);
-		hold_invalidations = false;
+		hold_invalidations = hold_sends = false;
 		for (Port &port : ports_)
 			while (!port.held.empty())
 				port.completions.push(port.held.pop());

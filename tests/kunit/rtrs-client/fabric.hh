@@ -76,7 +76,7 @@ struct Port {
 	bool broken = false;
 	Ring<Receive> receives;
 	Ring<Completion> completions;
-	Ring<Completion> held; // while Fabric::hold_invalidations
+	Ring<Completion> held; // while Fabric::hold_sends or hold_invalidations
 	cxxrt::ListNode node;
 	cxxrt::SpinLock handling{cxxrt::lock_class<"kunit handlers">()};
 };
@@ -99,6 +99,8 @@ public:
 			sum += arrivals(path, slot);
 		return sum;
 	}
+	// Calls of the device that posted requests.
+	u32 posts() const { return READ_ONCE(posts_); }
 	// Until a request for the slot has come by that path, `count` times since the beginning.
 	bool wait_arrival(u32 path, u32 slot, u32 count = 1);
 	// Answers on the connection that the last request came on. False: no such request, or the
@@ -122,9 +124,10 @@ public:
 	bool wait_asked(u32 path, u32 serial);
 	// Over that path: the other one has been ended.
 	bool say_fenced(u32 path, u32 serial);
-	// Completions of LOCAL_INV wait for release_invalidations().
+	// Completions of LOCAL_INV, or of all sends, wait for release_held().
 	bool hold_invalidations = false;
-	void release_invalidations();
+	bool hold_sends = false;
+	void release_held();
 	// Regions that are open now; those over `memory` only, if it is not null.
 	u32 open_regions(const void *memory = nullptr);
 
@@ -167,6 +170,8 @@ private:
 	Region *regions_[128] = {};
 	u32 next_key_ = 1;
 	Arrived arrived_[kPaths][kDepth];
+	u32 requests_ = 0;
+	u32 posts_ = 0;
 	u32 asked_[kPaths] = {};
 	cxxrt::WaitQueue arrivals_changed_{cxxrt::lock_class<"kunit arrivals">()};
 	cxxrt::List<CmEvent, &CmEvent::node> events_;

@@ -33,7 +33,7 @@ u32 submit_by(Client &c, u32 path)
 
 CASE(fence_holds_requests_until_the_path_has_ended)
 {
-	auto made = Client::create(2, true);
+	auto made = Client::create(2, {.fences = true});
 	REQUIRE(made.ok());
 	Client &c = **made;
 	c.fabric->silent[1] = true;
@@ -58,7 +58,7 @@ CASE(fence_holds_requests_until_the_path_has_ended)
 CASE(fence_goes_over_every_path)
 {
 	for (u32 deaf = 1; deaf < kPaths; deaf++) {
-		auto made = Client::create(kPaths, true);
+		auto made = Client::create(kPaths, {.fences = true});
 		REQUIRE(made.ok());
 		Client &c = **made;
 		c.fabric->silent[deaf] = true;
@@ -86,7 +86,7 @@ CASE(fence_goes_over_every_path)
 // only when it has answered.
 CASE(fence_over_a_path_that_owes_an_answer)
 {
-	auto made = Client::create(kPaths, true);
+	auto made = Client::create(kPaths, {.fences = true});
 	REQUIRE(made.ok());
 	Client &c = **made;
 	c.fabric->silent[2] = true;
@@ -121,7 +121,7 @@ CASE(fence_over_a_path_that_owes_an_answer)
 
 CASE(fence_without_a_path_gives_requests_up)
 {
-	auto made = Client::create(2, true);
+	auto made = Client::create(2, {.fences = true});
 	REQUIRE(made.ok());
 	Client &c = **made;
 	c.fabric->silent[1] = true;

@@ -146,7 +146,7 @@ CASE(request_waits_for_its_invalidation)
 	EXPECT(c.fabric->answer(0, slot));
 	c.fabric->settle();
 	EXPECT_EQ(io.ends(), 0);
-	c.fabric->release_invalidations();
+	c.fabric->release_held();
 	REQUIRE(io.wait().ok());
 	c.fabric->settle();
 	EXPECT_EQ(io.status, 0);

@@ -27,8 +27,9 @@ void Io::prepare(u32 slot, bool read)
 	status = 1;
 }
 
-int Io::submit(rtrs_clt *session)
+int Io::submit(rtrs_clt *session, bool more)
 {
+	request.more = more;
 	__atomic_add_fetch(&submitted, 1u, __ATOMIC_SEQ_CST);
 	const int code = rtrs_clt_submit(session, &request);
 	if (code)
@@ -60,13 +61,15 @@ void Client::link_event(void *priv, rtrs_clt_event event)
 	(event == RTRS_CLT_DISCONNECTED ? self->links_lost : self->links_back)++;
 }
 
-Result<Box<Client>> Client::create(u32 paths, bool fences)
+Result<Box<Client>> Client::create(u32 paths, const Options &options)
 {
 	Box<Client> c = TRY(make_box<Client>(GFP_KERNEL));
 	for (Box<Io> &io : c->ios_)
 		io = TRY(make_box<Io>(GFP_KERNEL));
 	c->fabric = TRY(Fabric::create());
-	c->fabric->fences = fences;
+	c->fabric->fences = options.fences;
+	c->fabric->device.ibdev->attrs.max_qp_wr = static_cast<int>(options.queue);
+	c->fabric->device.repeats_local_work = options.soft_roce;
 	TRY(Status::from_code(rtrs_client_start()));
 	c->started_ = true;
 

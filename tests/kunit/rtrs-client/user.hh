@@ -12,7 +12,8 @@ namespace fake {
 struct Io {
 	// `read`: the server writes to the page.
 	void prepare(u32 slot, bool read);
-	int submit(rtrs_clt *session);
+	// `more`: others follow, or a commit.
+	int submit(rtrs_clt *session, bool more = false);
 	static void done(void *priv, int status);
 	cxxrt::Status wait();
 	u32 ends() const { return __atomic_load_n(&ended, __ATOMIC_SEQ_CST); }
@@ -34,8 +35,16 @@ struct Io {
 // Fabric, module and session of one case.
 class Client {
 public:
-	// With `fences` the server offers them.
-	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1, bool fences = false);
+	struct Options {
+		bool fences = false;	// the server offers them
+		u32 queue = 4096;	// work requests that a queue of the device holds
+		bool soft_roce = false; // local work is done twice
+	};
+	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1)
+	{
+		return create(paths, Options());
+	}
+	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths, const Options &options);
 	~Client();
 
 	Io &io(u32 slot) { return *ios_[slot]; }

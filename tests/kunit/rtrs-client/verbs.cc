@@ -131,7 +131,7 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 {
 	Completion c;
 	c.wc.wr_cqe = wr.wr_cqe;
-	bool hold = false;
+	bool hold = hold_sends;
 	switch (wr.opcode) {
 	case IB_WR_REG_MR:
 		static_cast<Region *>(container_of(&wr, const ib_reg_wr, wr)->mr)->open = true;
@@ -140,7 +140,7 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 		for (Region *r : regions_)
 			if (r && r->rkey == wr.ex.invalidate_rkey)
 				c.closes = r;
-		hold = hold_invalidations;
+		hold |= hold_invalidations;
 		break;
 	case IB_WR_SEND:
 		receive_info(port);
@@ -171,8 +171,10 @@ int Fabric::post_send(ib_qp *qp, const ib_send_wr *first, const ib_send_wr **bad
 			*bad = first;
 			return -ENOTCONN;
 		}
+		const u32 before = f.requests_;
 		for (const ib_send_wr *wr = first; wr; wr = wr->next)
 			f.execute(*port, *wr);
+		WRITE_ONCE(f.posts_, f.posts_ + (f.requests_ != before));
 	}
 	f.arrivals_changed_.wake_all();
 	f.wire_.queue(f.wire_queue_);

@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+struct io_comp_batch;
+
 /* ---- addresses (rtrs-core) ---- */
 
 /* Longest text of one address with its prefix, and of a pair "src@dst", terminator included. */
@@ -141,9 +143,10 @@ struct rtrs_clt_request {
 	/*
 	 * Exactly once for each request that was accepted: 0, the server's errno, or what became
 	 * of the path. Softirq, or process context while a path is torn down. The slot is free
-	 * when it is called.
+	 * when it is called. `batch` may be null; else requests of the block layer can be added to
+	 * it, which end together with others that have been answered, very soon.
 	 */
-	void (*done)(void *priv, int status);
+	void (*done)(void *priv, int status, struct io_comp_batch *batch);
 };
 
 /*
@@ -155,8 +158,11 @@ int rtrs_clt_submit(struct rtrs_clt *session, const struct rtrs_clt_request *req
 /* Posts what was kept for others that follow. Does not sleep. */
 void rtrs_clt_commit(struct rtrs_clt *session, unsigned int poll_queue, unsigned int queue);
 
-/* Polls one poll queue, counted from 0, of all paths; the number of completions found. */
-int rtrs_clt_poll(struct rtrs_clt *session, unsigned int queue);
+/*
+ * Polls one poll queue, counted from 0, of all paths; the number of completions found. `batch` is
+ * for done(); null if there is none.
+ */
+int rtrs_clt_poll(struct rtrs_clt *session, unsigned int queue, struct io_comp_batch *batch);
 
 /* ---- server ---- */
 

@@ -96,13 +96,26 @@ void note_durability(const request *rq, int status)
 	}
 }
 
+void note_end(request *rq)
+{
+	Device &device = *static_cast<Device *>(rq->q->queuedata);
+	trace::io_end(device, rq);
+	device.stats().finished(rq, IoRequest::of(rq)->began_ns);
+}
+
 // Softirq, or process context of a poller or of a path that ends.
-void io_done(void *priv, int status)
+void io_done(void *priv, int status, io_comp_batch *batch)
 {
 	request *rq = static_cast<request *>(priv);
 	IoRequest::of(rq)->status = status;
 	note_durability(rq, status);
-	blk_mq_complete_request(rq);
+	if (blk_mq_complete_request_remote(rq))
+		return;
+	// By a function of the kernel: nothing of this module runs after the last request's end.
+	if (blk_mq_add_to_batch(rq, batch, status, blk_mq_end_request_batch))
+		note_end(rq);
+	else
+		complete_rq(rq);
 }
 
 // The driver's mark that a request has been here before: the block layer gives it to us again as it
@@ -256,8 +269,7 @@ void complete_rq(request *rq)
 				  blk_op_str(req_op(rq)), blk_rq_bytes(rq),
 				  static_cast<unsigned long long>(blk_rq_pos(rq)), status);
 	}
-	trace::io_end(device, rq);
-	device.stats().finished(rq, IoRequest::of(rq)->began_ns);
+	note_end(rq);
 	blk_mq_end_request(rq, status_for(status));
 }
 
@@ -290,10 +302,10 @@ u64 oldest_request_age(Device &device)
 	return search.oldest < now ? (now - search.oldest) / NSEC_PER_MSEC : 0;
 }
 
-int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *)
+int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *batch)
 {
 	Session &session = static_cast<Device *>(hctx->queue->queuedata)->session();
-	return rtrs_clt_poll(session.transport(), session.tags().poll_index_of(hctx));
+	return rtrs_clt_poll(session.transport(), session.tags().poll_index_of(hctx), batch);
 }
 
 } // namespace rnbd::client

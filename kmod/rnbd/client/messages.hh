@@ -50,7 +50,7 @@ public:
 	u32 slot() const { return slot_; }
 
 private:
-	static void done(void *priv, int status);
+	static void done(void *priv, int status, io_comp_batch *);
 	Status send(const Content &content, const u32 *epoch);
 
 	Session &session_;

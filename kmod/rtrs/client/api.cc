@@ -68,7 +68,7 @@ void rtrs_clt_commit(rtrs_clt *handle, unsigned int poll_queue, unsigned int que
 	session_of(handle).commit({poll_queue, queue});
 }
 
-int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue)
+int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue, io_comp_batch *batch)
 {
-	return session_of(handle).poll(queue);
+	return session_of(handle).poll(queue, batch);
 }

@@ -85,13 +85,13 @@ inline Status Session::submit_to_paths(const rtrs_clt_request &request, SubmitKi
 	return last;
 }
 
-int Session::poll(u32 queue)
+int Session::poll(u32 queue, io_comp_batch *batch)
 {
 	const RcuReader reader;
 	int found = 0;
 	for (Path &path : paths_)
 		if (path.connected())
-			found += path.poll(queue);
+			found += path.poll(queue, batch);
 	return found;
 }
 

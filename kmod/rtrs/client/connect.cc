@@ -205,6 +205,7 @@ Status ClientConnection::create_queues_for_role()
 		config.send_sges = dev.send_sges;
 		config.cq_vector = (cid() - 1) % vectors;
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
+		config.batch = is_polled() ? nullptr : on_batch;
 	}
 	if (!is_service()) {
 		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);

@@ -199,11 +199,33 @@ Status ClientConnection::post_invalidation(Request &request)
 	return post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1}, Signal::Always);
 }
 
-int ClientConnection::poll()
+// ---- batches of completions ----
+
+// Block requests that end in one batch end together, in one call of the block layer's; whoever it
+// is who polls a polled connection brings his own batch.
+void ClientConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 count)
+{
+	auto *con = static_cast<ClientConnection *>(base);
+	if (count == 1) {
+		complete(con->cq, *completions);
+		return;
+	}
+	io_comp_batch batch{};
+	con->ending_ = &batch;
+	for (u32 i = 0; i < count; i++)
+		complete(con->cq, completions[i]);
+	con->ending_ = nullptr;
+	if (batch.complete)
+		batch.complete(&batch);
+}
+
+int ClientConnection::poll(io_comp_batch *batch)
 {
 	if (test_and_set_bit_lock(0, &polling_))
 		return 0;
+	ending_ = batch;
 	const int found = ib_process_cq_direct(cq, -1);
+	ending_ = nullptr;
 	clear_bit_unlock(0, &polling_);
 	return found;
 }

@@ -119,7 +119,9 @@ public:
 
 	// Completions found. A second poller at the same time finds none: handlers of one
 	// connection must not run side by side.
-	int poll();
+	int poll(io_comp_batch *batch);
+	// In a handler: what requests that end there can be added to, or null.
+	io_comp_batch *ending() const { return ending_; }
 
 private:
 	// How far the connection manager is, as its events tell.
@@ -136,6 +138,7 @@ private:
 	Status create_queues_for_role();
 	Status request_connection();
 
+	static void on_batch(rtrs_connection *con, ib_wc *completions, u32 count);
 	Status post(Receive &receive);
 	void post_again(Receive &receive);
 	void on_invalidation(Receive &receive, const ib_wc &wc);
@@ -174,6 +177,7 @@ private:
 
 	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};
 	// Of the handlers, which run one after the other.
+	io_comp_batch *ending_ = nullptr;
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 

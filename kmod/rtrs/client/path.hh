@@ -144,7 +144,7 @@ public:
 	u32 carried_fence() const { return __atomic_load_n(&carried_fence_, __ATOMIC_ACQUIRE); }
 	// It should have answered.
 	bool fence_overdue() const;
-	int poll(u32 queue);
+	int poll(u32 queue, io_comp_batch *batch);
 	// Posts what the connection of this lane has collected.
 	void commit(const Lane &lane);
 	// Of a connection that holds requests: held.cc.

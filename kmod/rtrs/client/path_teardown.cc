@@ -118,7 +118,7 @@ void Path::move_requests(Request **first, u32 count)
 		request.state = RequestState::Idle;
 		stats_->error(PathError::Lost);
 		trace::complete(*this, request, request.status);
-		request.in.done(request.in.priv, request.status);
+		request.in.done(request.in.priv, request.status, nullptr);
 	}
 }
 

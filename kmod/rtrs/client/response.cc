@@ -114,10 +114,11 @@ void Path::finish(Request &r, int status)
 	if (status) [[unlikely]]
 		stats_->error(PathError::Answer);
 	trace::complete(*this, r, status);
-	void (*const done)(void *, int) = in.done;
+	const auto done = in.done;
 	void *const priv = in.priv;
+	io_comp_batch *const batch = r.connection->ending();
 	smp_store_release(&r.state, RequestState::Idle);
-	done(priv, status);
+	done(priv, status, batch);
 }
 
 // ---- heartbeat ----

@@ -88,7 +88,7 @@ public:
 	Status submit(const rtrs_clt_request &request, SubmitKind kind = SubmitKind::New);
 	// Posts what was kept for requests that follow, whichever path took it. As submit().
 	void commit(const Lane &lane);
-	int poll(u32 queue);
+	int poll(u32 queue, io_comp_batch *batch);
 	// Valid after open.
 	const SessionLimits &limits() const { return *limits_; }
 

@@ -137,11 +137,11 @@ void Path::commit(const Lane &lane)
 		con.commit();
 }
 
-int Path::poll(u32 queue)
+int Path::poll(u32 queue, io_comp_batch *batch)
 {
 	if (queue >= session_.poll_connections())
 		return 0;
-	return connections_[1 + session_.irq_connections() + queue]->poll();
+	return connections_[1 + session_.irq_connections() + queue]->poll(batch);
 }
 
 } // namespace rtrs::client

@@ -2,20 +2,24 @@
 // A completion queue whose user learns where a batch of completions ends, to do once for all of
 // them what one handler after the other would do each time.
 //
-// It is one of ib_core for IB_POLL_WORKQUEUE with a work function of ours: its interrupt, its work
-// queue, its moderation (cq->dim), its end and what ib_drain_qp() wants of it are ib_core's. Only
-// that function, which is not told to the user by ib_core, is replaced: before a queue pair uses
-// the queue, so nothing has run it.
+// It is one of ib_core for IB_POLL_WORKQUEUE or IB_POLL_SOFTIRQ with a work or poll function of
+// ours: its interrupt, its work queue, its moderation (cq->dim), its end and what ib_drain_qp()
+// wants of it are ib_core's. Only that function, which is not told to the user by ib_core, is
+// replaced: before a queue pair uses the queue, so nothing has run it.
 //
-// Tear-down: the queue pair is drained, which is also waiting for the batch that had the marker in
-// it; destroyed; and then ib_free_cq() disarms the queue, cancels the work, and destroys it.
+// Tear-down: the queue pair is drained, then the batch is waited for that had the marker in it; the
+// queue pair is destroyed; and then ib_free_cq() disarms the queue, cancels the work or disables
+// the polling, and destroys it.
 #pragma once
 
 #include <rtrs/core/connection.hh>
 
 namespace rtrs {
 
-// ENOMEM. `con.cq` is a queue of its own, for work-queue context, without a queue pair.
+// ENOMEM. `con.cq` is a queue of its own, without a queue pair.
 Status poll_in_batches(rtrs_connection &con, rtrs_batch_handler *handler);
+
+// Of a drained queue: the last batch has ended. May sleep.
+void await_batch(rtrs_connection &con);
 
 } // namespace rtrs

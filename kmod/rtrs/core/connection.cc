@@ -82,7 +82,7 @@ void rtrs_connection_drain(rtrs_connection *con)
 	ib_drain_qp(con->qp);
 	// The marker was in a batch, whose end may still be to come.
 	if (con->batch)
-		flush_work(&con->cq->work); // raw: ib_core's, with its queue
+		rtrs::await_batch(*con);
 }
 
 void rtrs_connection_destroy_queues(rtrs_connection *con)

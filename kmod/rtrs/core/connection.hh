@@ -26,7 +26,7 @@
 struct rtrs_connection;
 
 // Gets the completions of one poll, calls complete() for each in their order, and then does what is
-// to be done once for all of them. Work-queue context; never beside itself.
+// to be done once for all of them. Softirq or work-queue context; never beside itself.
 using rtrs_batch_handler = void(rtrs_connection *con, ib_wc *completions, u32 count);
 
 struct rtrs_queue_config {
@@ -37,7 +37,7 @@ struct rtrs_queue_config {
 	u32 signal_interval; // a chain is signaled once for so many requests, or answers
 	int cq_vector;
 	ib_poll_context poll;
-	rtrs_batch_handler *batch; // with IB_POLL_WORKQUEUE; null: ib_core calls the handlers
+	rtrs_batch_handler *batch; // not with IB_POLL_DIRECT; null: ib_core calls the handlers
 	void (*qp_event)(ib_event *event, void *context);
 };
 

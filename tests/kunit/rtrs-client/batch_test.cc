@@ -91,6 +91,32 @@ CASE(batch_goes_when_it_is_committed)
 	expect_served(test, c, slots(c));
 }
 
+// Those that are answered together are handed on as such; one alone is not.
+CASE(batch_of_answers_ends_together)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	u32 together = 0;
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+		c.io(slot).prepare(slot, false);
+		EXPECT_EQ(c.io(slot).submit(c.session, slot + 1 < kDepth), 0);
+	}
+	c.fabric->settle();
+	EXPECT_EQ(c.fabric->answer_all(0), slots(c));
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+		REQUIRE(c.io(slot).wait().ok());
+		together += c.io(slot).together;
+	}
+	EXPECT(together > slots(c) / 2);
+	fake::Io &alone = c.io(c.first_slot());
+	alone.together = 0;
+	EXPECT_EQ(alone.submit(c.session), 0);
+	EXPECT(c.fabric->answer(0, c.first_slot()));
+	REQUIRE(alone.wait().ok());
+	EXPECT_EQ(alone.together, 0);
+}
+
 CASE(batch_goes_on_every_path)
 {
 	auto made = Client::create(2);

@@ -21,6 +21,7 @@
 #define BATCH_CASES(CASE)                         \
 	CASE(batch_goes_with_its_last)            \
 	CASE(batch_goes_when_it_is_committed)     \
+	CASE(batch_of_answers_ends_together)      \
 	CASE(batch_goes_on_every_path)            \
 	CASE(batch_goes_when_its_last_is_refused) \
 	CASE(batch_waits_for_room)                \

@@ -151,6 +151,20 @@ bool Fabric::answer(u32 path, u32 slot, int error)
 	return sent;
 }
 
+u32 Fabric::answer_all(u32 path)
+{
+	u32 sent = 0;
+	{
+		LockGuard<SpinLock> held(lock_);
+		for (u32 slot = 0; slot < kDepth; slot++)
+			if (Port *port = arrived_[path][slot].port)
+				sent += send_to_client(
+				    *port, response_imm(Slot{slot}, 0, false).to_network());
+	}
+	wire_.queue(wire_queue_);
+	return sent;
+}
+
 bool Fabric::answer_elsewhere(u32 path, u32 slot)
 {
 	u16 cid;
@@ -208,20 +222,26 @@ void Fabric::release_held()
 
 // ---- handlers of the client ----
 
-bool Fabric::deliver_one(Port &port)
+void Fabric::deliver(Port &port)
 {
+	constexpr u32 kBatch = 4;
+	ib_wc found[kBatch];
+	u32 count = 0;
 	LockGuard<SpinLock> one(port.handling);
-	Completion c;
 	{
 		LockGuard<SpinLock> held(lock_);
-		if (port.completions.empty())
-			return false;
-		c = port.completions.pop();
-		if (c.closes && c.wc.status == IB_WC_SUCCESS)
-			c.closes->open = false;
+		while (count < kBatch && !port.completions.empty()) {
+			const Completion c = port.completions.pop();
+			if (c.closes && c.wc.status == IB_WC_SUCCESS)
+				c.closes->open = false;
+			found[count++] = c.wc;
+		}
 	}
-	c.wc.wr_cqe->done(nullptr, &c.wc);
-	return true;
+	if (port.batch && count)
+		port.batch(port.con, found, count);
+	else
+		for (u32 i = 0; i < count; i++)
+			found[i].wr_cqe->done(nullptr, &found[i]);
 }
 
 // Whoever frees a port waits for this to end.
@@ -237,7 +257,7 @@ void Fabric::run_wire()
 		}
 		if (!port)
 			return;
-		deliver_one(*port);
+		deliver(*port);
 	}
 }
 

@@ -74,6 +74,8 @@ struct Port {
 	ib_qp qp{};
 	Id *id = nullptr;
 	bool broken = false;
+	rtrs_connection *con = nullptr;
+	rtrs_batch_handler *batch = nullptr;
 	Ring<Receive> receives;
 	Ring<Completion> completions;
 	Ring<Completion> held; // while Fabric::hold_sends or hold_invalidations
@@ -106,6 +108,8 @@ public:
 	// Answers on the connection that the last request came on. False: no such request, or the
 	// connection is gone.
 	bool answer(u32 path, u32 slot, int error = 0);
+	// All requests of a path at once; how many.
+	u32 answer_all(u32 path);
 	// On another connection than that.
 	bool answer_elsewhere(u32 path, u32 slot);
 	bool say(u32 path, u16 cid, u32 immediate);
@@ -162,7 +166,7 @@ private:
 	bool send_to_client(Port &port, u32 immediate);
 	void run_wire();
 	void run_cm();
-	bool deliver_one(Port &port);
+	void deliver(Port &port);
 
 	// Of all queues, never held while a handler runs.
 	cxxrt::SpinLock lock_{cxxrt::lock_class<"kunit fabric">()};

@@ -37,10 +37,11 @@ int Io::submit(rtrs_clt *session, bool more)
 	return code;
 }
 
-void Io::done(void *priv, int status)
+void Io::done(void *priv, int status, io_comp_batch *batch)
 {
 	Io &io = *static_cast<Io *>(priv);
 	io.status = status;
+	io.together += batch != nullptr;
 	io.open_at_end += Fabric::now->open_regions(io.page);
 	if (io.at_end)
 		io.at_end(io);

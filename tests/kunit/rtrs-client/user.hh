@@ -14,7 +14,7 @@ struct Io {
 	void prepare(u32 slot, bool read);
 	// `more`: others follow, or a commit.
 	int submit(rtrs_clt *session, bool more = false);
-	static void done(void *priv, int status);
+	static void done(void *priv, int status, io_comp_batch *batch);
 	cxxrt::Status wait();
 	u32 ends() const { return __atomic_load_n(&ended, __ATOMIC_SEQ_CST); }
 
@@ -25,6 +25,7 @@ struct Io {
 	u32 ended = 0;
 	int status = 1;
 	u32 open_at_end = 0; // the server could still reach the page when it ended
+	u32 together = 0;    // ends in a batch of several
 	// Called at the end, before the end counts.
 	void (*at_end)(Io &io) = nullptr;
 	void *priv = nullptr;

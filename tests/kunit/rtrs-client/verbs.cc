@@ -26,6 +26,8 @@ Status Fabric::add_port(rtrs_connection *con, Id *id, const rtrs_queue_config &c
 	TRY(prepare(port->completions, config.recv_wrs + config.send_wrs));
 	TRY(prepare(port->held, config.send_wrs));
 	port->id = id;
+	port->con = con;
+	port->batch = config.batch;
 	port->qp.device = device.ibdev;
 	port->qp.pd = device.pd;
 	port->qp.qp_context = port.get();

@@ -122,9 +122,9 @@ struct rtrs_clt_request {
 	/* Which connection that interrupts, taken modulo their number; the CPU's, say. */
 	unsigned int queue;
 	/*
-	 * Others follow at once, to be posted with this one: it may be kept until a request for
-	 * the same poll_queue and queue comes without `more`, accepted or not, or until
-	 * rtrs_clt_commit(), whichever is first.
+	 * Others follow at once, to be posted with this one: it may be kept until rtrs_clt_commit()
+	 * for the same poll_queue and queue. A request without `more` is not kept, and may take
+	 * others along, not certainly all.
 	 */
 	bool more;
 	u32 slot;

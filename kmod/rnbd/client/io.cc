@@ -96,7 +96,7 @@ void note_durability(const request *rq, int status)
 	}
 }
 
-void note_end(request *rq)
+inline void note_end(request *rq)
 {
 	Device &device = *static_cast<Device *>(rq->q->queuedata);
 	trace::io_end(device, rq);
@@ -165,7 +165,7 @@ bool lost_its_path(Device &device, request *rq)
 }
 
 // `more`: others follow, or commit_rqs().
-blk_status_t send(blk_mq_hw_ctx *hctx, request *rq, bool more, bool &submitted)
+[[gnu::always_inline]] inline blk_status_t send(blk_mq_hw_ctx *hctx, request *rq, bool more)
 {
 	Device &device = *static_cast<Device *>(hctx->queue->queuedata);
 
@@ -193,25 +193,25 @@ blk_status_t send(blk_mq_hw_ctx *hctx, request *rq, bool more, bool &submitted)
 	const Io message = message_for(device, rq, *op);
 	scatterlist *list = IoRequest::of(rq)->list();
 	const bool with_data = carries_data(*op);
+	const u32 entries = with_data ? static_cast<u32>(blk_rq_map_sg(rq->q, rq, list)) : 0;
 
-	rtrs_clt_request r{};
-	r.dir = direction_of(*op) == Transfer::Direction::Read ? RTRS_READ : RTRS_WRITE;
-	r.poll_queue = session.tags().poll_queue_of(hctx);
-	r.queue = hctx->queue_num;
-	r.more = more;
-	r.slot = session.tags().slot_of(rq);
-	r.msg = &message;
-	r.msg_len = sizeof(message);
-	if (with_data) {
-		r.sg = list;
-		r.nr_sg = static_cast<unsigned int>(blk_rq_map_sg(rq->q, rq, list));
-		r.data_len = blk_rq_bytes(rq);
-	}
-	r.priv = rq;
-	r.done = io_done;
+	const rtrs_clt_request r{
+	    .dir = direction_of(*op) == Transfer::Direction::Read ? RTRS_READ : RTRS_WRITE,
+	    .admin = false,
+	    .poll_queue = session.tags().poll_queue_of(hctx),
+	    .queue = hctx->queue_num,
+	    .more = more,
+	    .slot = session.tags().slot_of(rq),
+	    .msg = &message,
+	    .msg_len = sizeof(message),
+	    .sg = with_data ? list : nullptr,
+	    .nr_sg = entries,
+	    .data_len = with_data ? blk_rq_bytes(rq) : 0,
+	    .priv = rq,
+	    .done = io_done,
+	};
 
 	trace::io_begin(device, rq, message);
-	submitted = true;
 	const int code = rtrs_clt_submit(session.transport(), &r);
 	// The request may have ended by now, and is not looked at any more.
 	if (!code) [[likely]]
@@ -236,20 +236,27 @@ blk_status_t send(blk_mq_hw_ctx *hctx, request *rq, bool more, bool &submitted)
 // BLK_STS_RESOURCE makes the block layer run the queue again by itself: soon if requests of this
 // queue are in flight, after a few milliseconds otherwise.
 //
-// With the last request of a batch the transport posts all. Should that one not get there, it is
-// told so here: the block layer does that only if it learns of an error.
+// The last request of a batch ends it, also if it never gets to the transport: the block layer
+// calls commit_rqs() only if it learns of an error.
 blk_status_t queue_rq(blk_mq_hw_ctx *hctx, const blk_mq_queue_data *data)
 {
-	bool submitted = false;
-	const blk_status_t status = send(hctx, data->rq, !data->last, submitted);
-	if (data->last && !submitted) [[unlikely]]
+	const blk_status_t status = send(hctx, data->rq, !data->last);
+	if (!data->last)
+		smp_store_release(&hctx->driver_data, static_cast<void *>(hctx));
+	else if (READ_ONCE(hctx->driver_data))
 		commit_rqs(hctx);
 	return status;
 }
 
 // In the read section of the queue_rq() calls before.
+//
+// The queue's data tells that the transport may keep requests of it. Two batches of one queue can
+// run side by side: the mark is made after a request is kept, and erased before the commit, so who
+// keeps one finds the mark, or somebody else's commit came after it.
 void commit_rqs(blk_mq_hw_ctx *hctx)
 {
+	WRITE_ONCE(hctx->driver_data, static_cast<void *>(nullptr));
+	smp_mb();
 	Session &session = static_cast<Device *>(hctx->queue->queuedata)->session();
 	rtrs_clt_commit(session.transport(), session.tags().poll_queue_of(hctx), hctx->queue_num);
 }

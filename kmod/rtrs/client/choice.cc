@@ -45,26 +45,9 @@ Path *Session::choose(const TriedPaths &tried)
 
 Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 {
-	const RcuReader reader;
-	const Status s = submit_to_paths(request, kind);
-	if (!request.more)
-		commit({request.poll_queue, request.queue});
-	return s;
-}
-
-void Session::commit(const Lane &lane)
-{
-	const RcuReader reader;
-	for (Path &path : paths_)
-		if (path.connected())
-			path.commit(lane);
-}
-
-// Under RcuReader.
-inline Status Session::submit_to_paths(const rtrs_clt_request &request, SubmitKind kind)
-{
 	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
 		return err::einval;
+	const RcuReader reader;
 	TriedPaths tried;
 	Error last = err::econnaborted;
 	while (Path *path = choose(tried)) {
@@ -83,6 +66,14 @@ inline Status Session::submit_to_paths(const rtrs_clt_request &request, SubmitKi
 	}
 	trace::choice(*this, nullptr, request, kind);
 	return last;
+}
+
+void Session::commit(const Lane &lane)
+{
+	const RcuReader reader;
+	for (Path &path : paths_)
+		if (path.connected())
+			path.commit(lane);
 }
 
 int Session::poll(u32 queue, io_comp_batch *batch)

@@ -78,7 +78,7 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 		return;
 	}
 	counters().inc(&WrCounters::recv_completions);
-	path_.stats().completed();
+	count_completion();
 	path_.on_traffic();
 
 	const bool is_send = wc.opcode == IB_WC_RECV;
@@ -176,7 +176,7 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 		on_broken(wc);
 		return;
 	}
-	path_.stats().completed();
+	count_completion();
 	send_completed();
 	const RcuReader reader;
 	on_room();
@@ -206,24 +206,32 @@ Status ClientConnection::post_invalidation(Request &request)
 void ClientConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 count)
 {
 	auto *con = static_cast<ClientConnection *>(base);
+	con->path_.stats().completed(count);
 	if (count == 1) {
 		complete(con->cq, *completions);
 		return;
 	}
-	io_comp_batch batch{};
-	con->ending_ = &batch;
+	io_comp_batch ended{};
+	con->ending_ = &ended;
 	for (u32 i = 0; i < count; i++)
 		complete(con->cq, completions[i]);
 	con->ending_ = nullptr;
-	if (batch.complete)
-		batch.complete(&batch);
+	if (ended.complete)
+		ended.complete(&ended);
 }
 
-int ClientConnection::poll(io_comp_batch *batch)
+// Those that come in batches have been.
+void ClientConnection::count_completion()
+{
+	if (!batch)
+		path_.stats().completed();
+}
+
+int ClientConnection::poll(io_comp_batch *ended)
 {
 	if (test_and_set_bit_lock(0, &polling_))
 		return 0;
-	ending_ = batch;
+	ending_ = ended;
 	const int found = ib_process_cq_direct(cq, -1);
 	ending_ = nullptr;
 	clear_bit_unlock(0, &polling_);

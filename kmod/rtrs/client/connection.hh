@@ -119,7 +119,7 @@ public:
 
 	// Completions found. A second poller at the same time finds none: handlers of one
 	// connection must not run side by side.
-	int poll(io_comp_batch *batch);
+	int poll(io_comp_batch *ended);
 	// In a handler: what requests that end there can be added to, or null.
 	io_comp_batch *ending() const { return ending_; }
 
@@ -139,6 +139,7 @@ private:
 	Status request_connection();
 
 	static void on_batch(rtrs_connection *con, ib_wc *completions, u32 count);
+	void count_completion();
 	Status post(Receive &receive);
 	void post_again(Receive &receive);
 	void on_invalidation(Receive &receive, const ib_wc &wc);

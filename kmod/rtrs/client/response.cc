@@ -44,8 +44,8 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 	}
 }
 
-Path::Taken Path::take_answer(ClientConnection &con, Request &r, const ClientImm &m,
-			      const Rkey *key)
+inline Path::Taken Path::take_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				     const Rkey *key)
 {
 	LockGuard<SpinLock> held(r.lock);
 	if (r.connection != &con)
@@ -72,13 +72,15 @@ Path::Taken Path::take_answer(ClientConnection &con, Request &r, const ClientImm
 void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *key)
 {
 	Request &r = (*requests_)[m.slot];
-	Taken taken = take_answer(con, r, m, key);
-	if (taken == Taken::Held) {
+	Taken taken;
+	for (bool waited = false;; waited = true) {
+		taken = take_answer(con, r, m, key);
+		if (taken != Taken::Held || waited) [[likely]]
+			break;
 		// It may be in the queue already, with the poster about to say so.
 		con.await_poster();
-		taken = take_answer(con, r, m, key);
 	}
-	if (taken == Taken::Stray || taken == Taken::Held) {
+	if (taken == Taken::Stray || taken == Taken::Held) [[unlikely]] {
 		stats_->error(PathError::Stray);
 		log_warning_limited(log_name(),
 				    "con %u: response for slot %u, which waits for none", con.cid(),

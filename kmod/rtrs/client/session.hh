@@ -136,7 +136,6 @@ private:
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
-	Status submit_to_paths(const rtrs_clt_request &request, SubmitKind kind);
 
 	// session_sysfs.cc
 	Status create_files();

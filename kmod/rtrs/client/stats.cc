@@ -63,20 +63,20 @@ void PathStats::finished(Direction direction, u64 started_ns, int submit_cpu)
 	}
 }
 
-// Handlers are called for one completion each, by a run of the CPU's softirq for completion queues
-// or by who polls. Those of one run of the softirq make up a batch.
-void PathStats::completed()
+// Handlers are called by a run of the CPU's softirq for completion queues or by who polls. What one
+// run of the softirq handles makes up a batch.
+void PathStats::completed(u32 count)
 {
 	const int cpu = raw_smp_processor_id();
 	PathCounters &c = live_.on(cpu);
 	const u64 run = in_serving_softirq() ? kstat_softirqs_cpu(IRQ_POLL_SOFTIRQ, cpu) + 1 : 0;
-	live_.inc(&PathCounters::completions);
+	live_.add(&PathCounters::completions, u64{count});
 	if (run && run == c.completion_run) {
-		c.completion_batch++;
+		c.completion_batch += count;
 	} else {
 		live_.inc(&PathCounters::completion_runs);
 		c.completion_run = run;
-		c.completion_batch = 1;
+		c.completion_batch = count;
 	}
 	if (c.completion_batch > c.completion_max)
 		c.completion_max = c.completion_batch;

@@ -61,8 +61,8 @@ public:
 	// Any context.
 	void submitted(Direction direction, u32 bytes, u32 entries);
 	void finished(Direction direction, u64 started_ns, int submit_cpu);
-	// A work completion, in its handler.
-	void completed();
+	// Work completions that are handled now.
+	void completed(u32 count = 1);
 	void failed_over() { live_.inc(&PathCounters::failovers); }
 	void error(PathError kind)
 	{

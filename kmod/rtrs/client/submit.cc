@@ -118,6 +118,8 @@ Status Path::submit(const rtrs_clt_request &in)
 	write_message(r);
 	if ((in.more || con.collects()) && con.can_collect()) {
 		con.collect(r);
+		if (!in.more)
+			con.commit();
 	} else {
 		GatePass pass = GatePass::Post;
 		if (use_region && con.is_gated())

@@ -246,7 +246,7 @@ void ServerConnection::on_receive(const ib_wc &wc, CapsuleReceives::Entry *entry
 		path_.refuse(Refusal::UnexpectedMessage, "a message that is no RDMA write");
 		return;
 	}
-	u8 copy[kMaxCapsule];
+	[[gnu::uninitialized]] u8 copy[kMaxCapsule]; // `size` bytes are looked at
 	const u32 size = is_capsule ? CapsuleReceives::copy(*entry, wc.byte_len, copy) : 0;
 	{
 		RcuReader posting;

@@ -60,7 +60,7 @@ void RequestSlot::run()
 		dropped();
 		return;
 	}
-	u8 copy[kMaxIoHeaderSize];
+	[[gnu::uninitialized]] u8 copy[kMaxIoHeaderSize]; // parsed as far as it was written
 	const Result<Parts> parts = owner_.capsule_size ? parts_in_capsule() : parts_in_chunk(copy);
 	if (!parts.ok()) {
 		path.refuse(Refusal::CapsuleMalformed, "a capsule that does not fit its chunk");

@@ -124,7 +124,7 @@ void RequestSlot::fill_answer(AnswerWrs &wrs, bool guarded_before)
 
 Status RequestSlot::post_answer(Signal signal)
 {
-	AnswerWrs wrs;
+	[[gnu::uninitialized]] AnswerWrs wrs; // the post reads what was written
 	make_answer(wrs, false);
 	Chain chain;
 	wrs.append_registration(chain);

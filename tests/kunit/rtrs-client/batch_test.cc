@@ -141,6 +141,7 @@ CASE(batch_goes_when_its_last_is_refused)
 	c.io(last).prepare(last, false);
 	c.io(last).request.msg_len = RTRS_MAX_USER_MSG + 1;
 	EXPECT_EQ(c.io(last).submit(c.session), -EMSGSIZE);
+	rtrs_clt_commit(c.session, 0, 0);
 	EXPECT_EQ(arrived(c), slots(c) - 1);
 	expect_served(test, c, slots(c) - 1);
 }

@@ -12,11 +12,13 @@ namespace rtrs::client {
 namespace {
 
 // Work requests of one request: registration, write, invalidation. The chain that is posted in one
-// go is registration and write. The guard of a registration is for soft-RoCE alone.
-constexpr u32 kWrsPerRequest = 3 + Registration::kMaxGuards;
+// go is registration and write. The guard of a registration is for soft-RoCE alone, and for a few
+// chains at a time: the others wait (held.cc).
+constexpr u32 kWrsPerRequest = 3;
 constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
-// Of requests that go together (held.cc), in one chain.
-constexpr u32 kMaxBatch = 16;
+// Of requests that go together (held.cc), in one chain. Where they are held for their turn, a chain
+// is what moves in the time of a message and its acknowledgement: 16 were a bottleneck.
+constexpr u32 kMaxBatch = 64;
 // Room for the gather lists of a chain: of small ones, or of one of any size.
 constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
 // Both budgets of the service connection are independent of the session's queue (protocol A.7).

@@ -15,7 +15,7 @@ namespace {
 
 constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
 // Of slots that wait for each other (held.cc), in one chain.
-constexpr u32 kMaxHeld = 16;
+constexpr u32 kMaxHeld = 64;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.

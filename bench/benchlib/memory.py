@@ -14,7 +14,8 @@ from . import session
 from .stacks import Stack
 
 DEVICES = 16
-# Caches, empty slabs, and the pages and figures that a CPU keeps for itself.
+# Without caches and empty slabs: KiB that are free, and then how many pages each CPU keeps at hand, which are free, too,
+# and can be megabytes.
 FREE = """sync
 sleep 0.5
 for n in 1 2; do
@@ -23,13 +24,19 @@ for n in 1 2; do
 	echo 1 >/proc/sys/vm/compact_memory
 	cat /proc/sys/vm/stat_refresh
 done
-sed -n 's/^MemFree: *//p' /proc/meminfo
+sed -n 's/^MemFree: *\\([0-9]*\\).*/\\1/p' /proc/meminfo
+sed -n 's/^ *count: *//p' /proc/zoneinfo
 """
+PAGE = 4
 
 
 def _free(lab: Lab) -> dict[str, int]:
     """KiB that are free, with nothing in caches."""
-    return {role: int(lab.machines[role].run(FREE).split()[0]) for role in ROLES}
+    found = {}
+    for role in ROLES:
+        free, *kept = map(int, lab.machines[role].run(FREE).split())
+        found[role] = free + PAGE * sum(kept)
+    return found
 
 
 def _one(lab: Lab, stack: Stack, disks: list[str]) -> dict[str, float]:
@@ -72,7 +79,7 @@ def run(lab: Lab, chosen: list[Stack], rounds: int, add: Callable[[dict[str, Any
     names = list(figures[chosen[0].name][0])
     lines = ["", "## Memory in KiB", "",
              f"A session without a disk, and each of {DEVICES} disks; from what is free with empty caches, which "
-             "wavers by some hundred KiB.", "",
+             "wavers by some dozens of KiB.", "",
              "| | " + " | ".join(s.name for s in chosen) + " |", "|---|" + "---|" * len(chosen)]
     for name in names:
         cells = [f"{median([got[name] for got in figures[s.name]]):.0f}" for s in chosen]

@@ -2,7 +2,6 @@
 #include <rnbd/server/mapping.hh>
 
 #include <cxxrt/log.hh>
-#include <rnbd/pure/access.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/session.hh>
@@ -13,7 +12,8 @@ Mapping::Mapping(Session &session, Exports &exports, BlockDevice device, const O
 		 cxxrt::Box<cxxrt::Inflight> users, cxxrt::Box<ExportUse> use)
     : session_(cxxrt::Ref<Session>::share(&session)), exports_(exports),
       device_(cxxrt::move(device)), access_mode_(request.access_mode), name_(request.name),
-      announced_(device_.properties()), users_(cxxrt::move(users)), use_(cxxrt::move(use))
+      announced_(device_.properties()), max_io_bytes_(session.max_io_bytes()),
+      users_(cxxrt::move(users)), use_(cxxrt::move(use))
 {
 }
 
@@ -29,19 +29,6 @@ Result<cxxrt::Ref<Mapping>> Mapping::create(Session &session, Exports &exports, 
 	if (!mapping)
 		return err::enomem;
 	return cxxrt::Ref<Mapping>::adopt(mapping);
-}
-
-DeviceLimits Mapping::limits() const
-{
-	return {
-	    .capacity = device_.capacity(),
-	    .logical_block_size = device_.logical_block_size(),
-	    .read_only = !may_write(access_mode_) || device_.read_only(),
-	    .max_io_bytes = session_->max_io_bytes(),
-	    .max_discard_sectors = announced_.max_discard_sectors,
-	    .max_secure_erase_sectors = announced_.max_secure_erase_sectors,
-	    .max_write_zeroes_sectors = announced_.max_write_zeroes_sectors,
-	};
 }
 
 Status Mapping::published()

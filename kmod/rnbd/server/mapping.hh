@@ -12,6 +12,7 @@
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/sysfs.hh>
+#include <rnbd/pure/access.hh>
 #include <rnbd/server/block_device.hh>
 #include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
@@ -37,7 +38,18 @@ public:
 	// False when the mapping ends.
 	[[nodiscard]] bool enter() { return users_->enter(); }
 	void leave() { users_->leave(); }
-	DeviceLimits limits() const;
+	DeviceLimits limits() const
+	{
+		return {
+		    .capacity = device_.capacity(),
+		    .logical_block_size = device_.logical_block_size(),
+		    .read_only = !may_write(access_mode_) || device_.read_only(),
+		    .max_io_bytes = max_io_bytes_,
+		    .max_discard_sectors = announced_.max_discard_sectors,
+		    .max_secure_erase_sectors = announced_.max_secure_erase_sectors,
+		    .max_write_zeroes_sectors = announced_.max_write_zeroes_sectors,
+		};
+	}
 	// As it is now.
 	DeviceCondition condition() const
 	{
@@ -94,6 +106,7 @@ private:
 	// As told in the OPEN answer. Capacity, block size and read-only state are looked up anew
 	// for each request.
 	const DeviceProperties announced_;
+	const u32 max_io_bytes_; // of the session
 	cxxrt::Box<cxxrt::Inflight> users_;
 	cxxrt::Box<ExportUse> use_;
 	cxxrt::SysfsDir dir_;

@@ -138,8 +138,11 @@ inline Result<MessageType> parse_message_type(ByteView message, bool extended = 
 	Result<MessageHeader> h = message.read<MessageHeader>();
 	if (!h.ok())
 		return h.error();
+	// Nearly all are of this type.
+	if (h->is(MessageType::Io)) [[likely]]
+		return MessageType::Io;
 	constexpr MessageType kFromClient[] = {MessageType::SessionInfo, MessageType::Open,
-					       MessageType::Io, MessageType::Close};
+					       MessageType::Close};
 	for (MessageType t : kFromClient)
 		if (h->is(t))
 			return t;

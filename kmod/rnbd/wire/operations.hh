@@ -96,11 +96,16 @@ inline Result<IoFields> parse_io(ByteView message, u8 version)
 {
 	if (message.size() < kIoSizeV1)
 		return err::emsgsize;
+	// Two copies of a length that the compiler knows: this is on the way of each I/O.
+	const bool whole = message.size() >= sizeof(Io);
 	Io m{};
-	__builtin_memcpy(&m, message.data(), cxxrt::min_of(message.size(), sizeof(m)));
+	if (whole)
+		__builtin_memcpy(&m, message.data(), sizeof(m));
+	else
+		__builtin_memcpy(&m, message.data(), kIoSizeV1);
 	if (!m.header.is(MessageType::Io))
 		return err::einval;
-	bool has_priority = version >= 2 && message.size() >= sizeof(Io);
+	bool has_priority = version >= 2 && whole;
 	return IoFields{
 	    .device = {m.device_id.get()},
 	    .sector = {m.sector.get()},

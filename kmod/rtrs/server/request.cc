@@ -53,6 +53,34 @@ void RequestSlot::invalidated(ib_cq *, ib_wc *wc)
 	slot.owner_.con->on_invalidated(slot, ok);
 }
 
+inline Result<RequestSlot::Parts> RequestSlot::parts_in_chunk(u8 *copy)
+{
+	const ChunkPool &chunks = session_->chunks();
+	const u8 *chunk = chunks.data(slot_.value);
+	const u32 offset = owner_.offset.value;
+	const usize size = io_header_copy_size(owner_.offset, {chunks.chunk_size()});
+	owner_.path->regions().sync_for_cpu(slot_, 0, offset + static_cast<u32>(size));
+	// Only at the end of a chunk is it less; the compiler does better with a length that it
+	// knows.
+	if (size == kMaxIoHeaderSize) [[likely]]
+		__builtin_memcpy(copy, chunk + offset, kMaxIoHeaderSize);
+	else
+		__builtin_memcpy(copy, chunk + offset, size);
+	return Parts{{copy, size}, {chunk, offset}};
+}
+
+// EPROTO for a capsule that took back another key than the one that opens this chunk, into which
+// the client could still write then.
+inline Result<RequestSlot::Parts> RequestSlot::parts_in_capsule()
+{
+	PathRegions &regions = owner_.path->regions();
+	if (!(owner_.closed == regions.region(slot_.value).rkey()))
+		return err::eproto;
+	regions.sync_for_cpu(slot_, 0, owner_.offset.value);
+	const usize message = owner_.message_size;
+	return Parts{{capsule_ + message, owner_.capsule_size - message}, {capsule_, message}};
+}
+
 void RequestSlot::run()
 {
 	Path &path = *owner_.path;
@@ -97,29 +125,6 @@ void RequestSlot::run()
 	hand_to_user();
 }
 
-Result<RequestSlot::Parts> RequestSlot::parts_in_chunk(u8 *copy)
-{
-	const ChunkPool &chunks = session_->chunks();
-	const u8 *chunk = chunks.data(slot_.value);
-	const u32 offset = owner_.offset.value;
-	const usize size = io_header_copy_size(owner_.offset, {chunks.chunk_size()});
-	owner_.path->regions().sync_for_cpu(slot_, 0, offset + static_cast<u32>(size));
-	__builtin_memcpy(copy, chunk + offset, size);
-	return Parts{{copy, size}, {chunk, offset}};
-}
-
-// EPROTO for a capsule that took back another key than the one that opens this chunk, into which
-// the client could still write then.
-Result<RequestSlot::Parts> RequestSlot::parts_in_capsule()
-{
-	PathRegions &regions = owner_.path->regions();
-	if (!(owner_.closed == regions.region(slot_.value).rkey()))
-		return err::eproto;
-	regions.sync_for_cpu(slot_, 0, owner_.offset.value);
-	const usize message = owner_.message_size;
-	return Parts{{capsule_ + message, owner_.capsule_size - message}, {capsule_, message}};
-}
-
 void RequestSlot::hand_to_user()
 {
 	Path &path = *owner_.path;
@@ -129,7 +134,7 @@ void RequestSlot::hand_to_user()
 	path.stats().inc(read ? &PathStats::reads : &PathStats::writes);
 	path.stats().add(read ? &PathStats::read_bytes : &PathStats::write_bytes, bytes);
 
-	const rtrs_srv_request to_user{
+	[[gnu::uninitialized]] const rtrs_srv_request to_user{
 	    .op = this,
 	    .area = area_,
 	    .dir = read ? RTRS_READ : RTRS_WRITE,

@@ -139,12 +139,13 @@ Status RequestSlot::post_answer(Signal signal)
 // The slot is this request's until finish().
 void RequestSlot::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
 {
-	trace::response(*owner_.path, *owner_.con, cost,
-			{.write = header_.direction == Direction::Write,
-			 .need_inval = wrs.invalidates,
-			 .always_invalidate = wrs.registers,
-			 .msg_id = slot_.value,
-			 .error = status_});
+	trace::response(*owner_.path, *owner_.con, cost, [&] {
+		return rtrs_srv_response_event{.write = header_.direction == Direction::Write,
+					       .need_inval = wrs.invalidates,
+					       .always_invalidate = wrs.registers,
+					       .msg_id = slot_.value,
+					       .error = status_};
+	});
 }
 
 } // namespace rtrs::server

@@ -95,13 +95,13 @@ template <class Path> inline void request(const Path &path, Slot slot, const IoH
 		detail::request(path.name(), slot, header);
 }
 
-// An answer was posted. `answer` is what the caller has at hand; the rest is filled in here.
-template <class Path>
+// An answer was posted. answer() says what the caller has at hand; the rest is filled in here.
+template <class Path, class Answer>
 inline void response(const Path &path, const Connection &con, const ChainCost &cost,
-		     const rtrs_srv_response_event &answer)
+		     const Answer &answer)
 {
 	if (tracepoint_enabled(send_io_resp_imm))
-		detail::response(path, con, cost, answer);
+		detail::response(path, con, cost, answer());
 }
 
 } // namespace rtrs::server::trace

@@ -14,8 +14,8 @@ from . import session
 from .stacks import Stack
 
 DEVICES = 16
-# Without caches and empty slabs: KiB that are free, and then how many pages each CPU keeps at hand, which are free, too,
-# and can be megabytes.
+# Without caches and empty slabs: KiB that are free, and then how many pages each CPU keeps at hand, which are free,
+# too, and can be megabytes.
 FREE = """sync
 sleep 0.5
 for n in 1 2; do

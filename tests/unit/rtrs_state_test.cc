@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // State tables of paths (protocol B.1.1, B.2).
 #include <rtrs/pure/client_path_state.hh>
+#include <rtrs/pure/reconnect_backoff.hh>
 #include <rtrs/pure/server_path_state.hh>
 
 #include <set>
@@ -73,6 +74,47 @@ TEST(ClientPathState, ReconnectLimit)
 	EXPECT_TRUE(may_reconnect(9998, 9999));
 	EXPECT_FALSE(may_reconnect(9999, 9999));
 	EXPECT_TRUE(may_reconnect(0xffffffff, -1));
+}
+
+TEST(ReconnectBackoff, DoublesUpToTheLongest)
+{
+	ReconnectBackoff backoff;
+	for (u32 ms : {1000, 2000, 4000, 8000, 16000, 30000, 30000})
+		EXPECT_EQ(backoff.next(30000, 0), ms);
+	backoff.reset();
+	EXPECT_EQ(backoff.next(30000, 0), 1000u);
+	// The bound may change meanwhile.
+	EXPECT_EQ(backoff.next(1500, 0), 1500u);
+}
+
+TEST(ReconnectBackoff, NeverShorterThanTheServerNeeds)
+{
+	ReconnectBackoff backoff;
+	for (u32 i = 0; i < 40; i++)
+		EXPECT_EQ(backoff.next(0, 0), kReconnectPauseMs);
+}
+
+TEST(ReconnectBackoff, AnHourIsNoOverflow)
+{
+	ReconnectBackoff backoff;
+	u32 last = 0;
+	for (u32 i = 0; i < 100; i++) {
+		const u32 pause = backoff.next(3600000, 0);
+		EXPECT_GE(pause, last);
+		last = pause;
+	}
+	EXPECT_EQ(last, 3600000u);
+}
+
+TEST(ReconnectBackoff, ClientsComeBackOneByOne)
+{
+	ReconnectBackoff backoff;
+	EXPECT_EQ(backoff.next(30000, 999), 1999u); // no more than the pause itself
+	EXPECT_EQ(backoff.next(30000, 2000), 2000u);
+	for (u32 i = 0; i < 10; i++)
+		backoff.next(30000, 0);
+	EXPECT_EQ(backoff.next(30000, 7999), 37999u); // and no more than 8 s
+	EXPECT_EQ(backoff.next(30000, 0xffffffff), 30000 + 0xffffffff % 8000);
 }
 
 TEST(ServerPathState, AllPairs)

@@ -24,16 +24,6 @@ private:
 	unsigned int saved_;
 };
 
-// Pause before an automatic attempt. The administrator's delay is in seconds, and so is the jitter
-// that keeps the clients of one server from coming back at the same time: up to 8 s, as documented
-// (the 8 ms of protocol A.1 spread nothing), but no more than the delay itself.
-unsigned long automatic_pause(u32 delay_seconds)
-{
-	const u32 delay_ms = max_of(delay_seconds * MSEC_PER_SEC, long{kReconnectPauseMs});
-	const u32 jitter_ms = min_of(delay_ms, u32{8 * MSEC_PER_SEC});
-	return msecs_to_jiffies(delay_ms + get_random_u32() % jitter_ms);
-}
-
 } // namespace
 
 Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
@@ -139,24 +129,32 @@ Status Path::connect_first()
 Status Path::reconnect()
 {
 	u32 ended;
+	bool joins;
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		// Not from ConnectingError: the end of that attempt is still to come.
-		if (ending_ || (state_ != State::Connected && state_ != State::Closed &&
-				state_ != State::Reconnecting))
+		// An attempt that runs will do, if it succeeds; else another one follows.
+		joins = state_ == State::Connecting || state_ == State::ConnectingError;
+		if (ending_ || state_ == State::Closing || state_ == State::Dead)
+			return err::ebusy;
+		// The first one is of who made the path.
+		if (joins && !attempts_ended_)
 			return err::ebusy;
 		ended = attempts_ended_;
 		attempts_ = 0;
 		now_ = true;
-		set_state(State::Reconnecting);
+		if (!joins)
+			set_state(State::Reconnecting);
 	}
-	kick();
-	wake();
-	session_.path_left();
+	if (!joins) {
+		kick();
+		wake();
+		session_.path_left();
+	}
 	TRY(changed_.wait_killable([&] {
 		const State s = state();
-		return READ_ONCE(attempts_ended_) != ended || s == State::Closing ||
-		       s == State::Closed || s == State::Dead;
+		const u32 more = READ_ONCE(attempts_ended_) - ended;
+		return more >= 2 || (more == 1 && (!joins || s == State::Connected)) ||
+		       s == State::Closing || s == State::Closed || s == State::Dead;
 	}));
 	return connected() ? Status() : Status(err::enotconn);
 }
@@ -275,7 +273,11 @@ void Path::attempt()
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		attempts_ = 0;
+		// Who joined this attempt needs no other one.
+		if (state_ == State::Connected)
+			now_ = false;
 	}
+	connected_at_ = jiffies;
 	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
 	if (was_up_)
 		stats_->reconnected();
@@ -313,10 +315,16 @@ bool Path::step_reconnecting()
 		attempts = attempts_;
 	}
 	if (!pausing_) {
+		const u32 longest_ms = session_.reconnect_delay() * u32{MSEC_PER_SEC};
+		const unsigned long lived = connected_at_ ? jiffies - connected_at_ : 0;
+		if (now || lived > msecs_to_jiffies(longest_ms))
+			backoff_.reset();
+		connected_at_ = 0;
 		tear_down();
 		// Even the impatient wait until the server has seen the end of the old connections.
-		due_ = jiffies + (now ? msecs_to_jiffies(kReconnectPauseMs)
-				      : automatic_pause(session_.reconnect_delay()));
+		due_ =
+		    jiffies + msecs_to_jiffies(now ? kReconnectPauseMs
+						   : backoff_.next(longest_ms, get_random_u32()));
 		pausing_ = true;
 	} else if (now) {
 		due_ = jiffies;

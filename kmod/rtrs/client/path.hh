@@ -26,6 +26,7 @@
 #include <rtrs/core/device.hh>
 #include <rtrs/core/heartbeat.hh>
 #include <rtrs/pure/client_path_state.hh>
+#include <rtrs/pure/reconnect_backoff.hh>
 
 namespace rtrs::client {
 
@@ -245,7 +246,7 @@ private:
 	int error_ = 0;		 // why the running attempt failed; the first error counts
 	u32 attempts_ = 0;	 // automatic ones since the path was connected
 	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
-	bool now_ = false;	 // reconnect without the long pause
+	bool now_ = false;	 // reconnect without a long pause
 	bool ending_ = false;	 // no way back from Closed
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
 
@@ -257,8 +258,10 @@ private:
 	bool reported_up_ = false;
 	bool pausing_ = false; // in Reconnecting: torn down, until due_
 	u32 epoch_ = 0;
-	bool refused_ = false;	// the server is not the session's any more: no automatic attempt
-	unsigned long due_ = 0; // jiffies
+	bool refused_ = false; // the server is not the session's any more: no automatic attempt
+	ReconnectBackoff backoff_;
+	unsigned long connected_at_ = 0; // jiffies; 0: not since the last pause
+	unsigned long due_ = 0;		 // jiffies
 	DmaBuffer info_request_;
 	DmaBuffer info_response_;
 	u32 info_size_ = 0; // bytes received

@@ -32,7 +32,6 @@ constexpr u32 kHeartbeatIntervalMs = 5000;
 constexpr u32 kHeartbeatMissedMax = 5;
 constexpr u32 kConnectTimeoutMs = 30000;
 constexpr u32 kReconnectPauseMs = 1000;
-constexpr u32 kReconnectJitterMs = 8; // exclusive
 constexpr u32 kMaxSignalInterval = 512;
 // Protocol J.1: how long a client waits for the end of a fence before it gives up the path that
 // carries it.

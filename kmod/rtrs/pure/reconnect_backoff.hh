@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+// How long a lost path waits before it tries by itself to connect again. Pure.
+//
+// The first pause is short, for most of what is lost comes back at once: a server that loads its
+// modules anew, a cable that was put into another port. Each further one is twice as long, up to
+// the longest, which the user of the session sets. A connection that lived no longer than that
+// doesn't count: a path that comes and goes must not keep two machines busy with connecting.
+//
+// To each pause comes a part by chance, which keeps the clients of one server from coming back at
+// the same time: up to 8 s, as documented (the 8 ms of protocol A.1 spread nothing), but no more
+// than the pause itself.
+#pragma once
+
+#include <rtrs/wire/constants.hh>
+
+namespace rtrs {
+
+constexpr u32 kMaxReconnectJitterMs = 8000;
+
+class ReconnectBackoff {
+public:
+	// Milliseconds of the pause that begins. `longest_ms` is its bound, without the part by
+	// chance; `random` is any number.
+	constexpr u32 next(u32 longest_ms, u32 random)
+	{
+		const u32 longest = cxxrt::max_of(longest_ms, kReconnectPauseMs);
+		const u32 pause = pauses_ < kDoublings && kReconnectPauseMs << pauses_ < longest
+				      ? kReconnectPauseMs << pauses_
+				      : longest;
+		if (pauses_ < kDoublings)
+			pauses_++;
+		return pause + random % cxxrt::min_of(pause, kMaxReconnectJitterMs);
+	}
+
+	// The path was connected for longer than the longest pause, or an administrator asks.
+	constexpr void reset() { pauses_ = 0; }
+
+private:
+	static_assert(kReconnectPauseMs > 0);
+	enum : u32 { kDoublings = 16 }; // so often 1 s stays a number of 32 bits
+
+	u32 pauses_ = 0; // in a row
+};
+
+} // namespace rtrs

@@ -121,7 +121,7 @@ Status Path::connect_first()
 		const State s = state();
 		return READ_ONCE(attempts_ended_) != 0 || s == State::Closed || s == State::Dead;
 	}));
-	if (READ_ONCE(attempts_ended_) != 0 && was_up_)
+	if (READ_ONCE(attempts_ended_) != 0 && READ_ONCE(was_up_))
 		return {};
 	return failure();
 }
@@ -136,8 +136,8 @@ Status Path::reconnect()
 		joins = state_ == State::Connecting || state_ == State::ConnectingError;
 		if (ending_ || state_ == State::Closing || state_ == State::Dead)
 			return err::ebusy;
-		// The first one is of who made the path.
-		if (joins && !attempts_ended_)
+		// The first one is of who made the path, and who ends it if that fails.
+		if (joins && !READ_ONCE(was_up_))
 			return err::ebusy;
 		ended = attempts_ended_;
 		attempts_ = 0;
@@ -281,7 +281,7 @@ void Path::attempt()
 	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
 	if (was_up_)
 		stats_->reconnected();
-	was_up_ = true;
+	WRITE_ONCE(was_up_, true);
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
 	heartbeat_.start(&*connections_[0], workqueue_);
 	start_deadline();

@@ -34,16 +34,22 @@ def run(lab: Lab) -> None:
     took = rnbd.wait_until(lab.client, device, SOON, "the disk comes back by itself")
     lab.client.run(f"{read}\ncat >/dev/null <<'END'\nback after {took:.1f} s, {tries} attempts before\nEND", 30)
 
-    # With the cable out an attempt takes its time; whoever asks meanwhile is not turned away.
+    # With the server's cable out an attempt takes its time: the first one who asks is in the midst of it when the
+    # second one comes, who is not turned away.
     rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "500")
-    lab.client.set_link(0, False)
+    lab.server.set_link(0, False)
     rnbd.wait_until(lab.client, f"grep -qx disconnected {state}", 20, "the path is lost")
-    asked = lab.client.spawn(f"for n in 1 2 3; do sleep 1; echo 1 >'{folder(lab, 0)}/reconnect' || true; done", 300)
-    lab.client.run("sleep 5")
-    lab.client.set_link(0, True)
-    rnbd.wait_until(lab.client, device, 120, "the disk is back")
-    said = lab.client.wait(asked)
-    rnbd.check("busy" not in said.out, f"a path that tries to connect was busy: {said.out}")
-    rnbd.wait_until(lab.client, device, 60, "the disk is still there")
+    ask = f"/usr/bin/printf '1\\n' >'{folder(lab, 0)}/reconnect'"
+    first = lab.client.spawn(ask, 200)
+    lab.client.run("sleep 3")
+    rnbd.check(first.running, "the first attempt is over already")
+    second = lab.client.spawn(ask, 200)
+    lab.client.run("sleep 2")
+    lab.server.set_link(0, True)
+    # The first attempt may end in vain; the second one asked for another one then.
+    lab.client.wait(first)
+    said = lab.client.wait(second)
+    rnbd.check(said.ok, f"who asked while the path tried to connect: {said.out}")
+    rnbd.wait_until(lab.client, device, 60, "the disk is back")
     lab.client.run(read, 30)
     rnbd.unmap(lab, name)

@@ -197,13 +197,26 @@ struct rtrs_srv_ops {
 	 */
 	int (*path_up)(void *priv, const struct sockaddr_storage *client);
 	/*
-	 * All requests of a path that was up were answered, and no more come. Before
-	 * session_down() if it was the last one. May be null. Process context, may sleep.
+	 * A path that was up is closing: no request is handed over any more that came over it, and
+	 * nobody waits for the answers to those that were (rtrs_srv_op_dead()). What the user only
+	 * holds back, he answers now. May be null. Process context; does not wait for I/O: until it
+	 * returns, the client cannot go on. Calls of one session are serialised, with session_up(),
+	 * path_up(), path_down() and session_down().
+	 */
+	void (*path_closing)(void *priv);
+	/*
+	 * A path that was up has gone; follows path_closing(). Before session_down() if it was the
+	 * last one. Requests that came over it may still wait for their answers. May be null.
+	 * Process context, may sleep.
 	 */
 	void (*path_down)(void *priv, const struct sockaddr_storage *client);
 	/*
-	 * The last path has gone and all requests were answered. Process context, may sleep; the
-	 * session object dies afterwards.
+	 * The last path has gone; no request is handed over any more, and `priv` is not used any
+	 * more. Requests that the user has not answered yet may be left: their operations, with
+	 * area and data, stay until he answers them. Process context, may sleep, but waits neither
+	 * for I/O nor for a flush: session_up() may be called for the same client as soon as
+	 * this has returned, and what still ends of the old session then is to be waited for
+	 * where it is in the way, at the device.
 	 */
 	void (*session_down)(void *priv);
 	/*
@@ -216,13 +229,21 @@ struct rtrs_srv_ops {
 
 /* -EEXIST if a server is open already, -EADDRINUSE, ... Works without any RDMA device. Sleeps. */
 int rtrs_srv_open(const struct rtrs_srv_ops *ops, u16 port, struct rtrs_srv **server);
-/* Closes all sessions (session_down() for each) and stops listening. Sleeps. */
+/*
+ * Closes all sessions (session_down() for each), waits until every request has been answered, and
+ * stops listening. Sleeps, as long as a disk hangs.
+ */
 void rtrs_srv_close(struct rtrs_srv *server);
 /*
  * Answers an operation. `status` is 0 or a negative errno; `produced` is how many bytes of data a
  * read with status 0 has put into the chunk: no more than answer_max travel. Any context.
  */
 void rtrs_srv_respond(struct rtrs_srv_op *op, int status, u32 produced);
+/*
+ * Whether nobody waits for the answer any more, as the path of that request is closing. Until the
+ * operation is answered. Any context.
+ */
+bool rtrs_srv_op_dead(const struct rtrs_srv_op *op);
 /* Valid from session_up() to the end of session_down(). */
 const char *rtrs_srv_sess_name(const struct rtrs_srv_sess *sess);
 u32 rtrs_srv_sess_queue_depth(const struct rtrs_srv_sess *sess);

@@ -76,6 +76,7 @@ module_exit(rtrs_server_exit);
 EXPORT_SYMBOL_GPL(rtrs_srv_open);
 EXPORT_SYMBOL_GPL(rtrs_srv_close);
 EXPORT_SYMBOL_GPL(rtrs_srv_respond);
+EXPORT_SYMBOL_GPL(rtrs_srv_op_dead);
 EXPORT_SYMBOL_GPL(rtrs_srv_sess_name);
 EXPORT_SYMBOL_GPL(rtrs_srv_sess_queue_depth);
 EXPORT_SYMBOL_GPL(rtrs_srv_max_io_size);

@@ -187,7 +187,8 @@ void Path::reach(Progress progress)
 //  3. Every connection is disconnected and drained: every completion handler has run, and so has
 //     what follows a batch of them; none will run again. No request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
-//     path's. From here on the path is quiet, which is what a fence waits for.
+//     path's. The user is told, who holds some back, too. From here on the path is quiet, which is
+//     what a fence waits for.
 //  5. The sysfs directory goes. It is not needed by what follows, which can take long, and a new
 //     attempt of the client wants to use the name.
 //  6. Every request that the user has is answered: what a new path of the session waits for. The
@@ -224,6 +225,7 @@ void Path::run_close()
 			con->drop_pending();
 	for (RequestSlot &slot : session)
 		slot.forget(*this);
+	session.closing_at_user(*this);
 	reach(kQuiet);
 
 	session.hide(*this);

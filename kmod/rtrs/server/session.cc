@@ -152,6 +152,13 @@ void Session::hide(Path &path)
 	device_.reset();
 }
 
+void Session::closing_at_user(Path &path)
+{
+	LockGuard held(lock_);
+	if (auto *path_closing = server_.ops().path_closing; path_closing && path.up)
+		path_closing(user_);
+}
+
 void Session::take_down(Path &path)
 {
 	LockGuard held(lock_);

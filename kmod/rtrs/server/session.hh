@@ -63,6 +63,8 @@ public:
 	}
 	// Removes the path's sysfs directory, and the session's with the last one.
 	void hide(Path &path);
+	// No request of the path is handed over any more: the user is told.
+	void closing_at_user(Path &path);
 	// Every request of the path has ended: the user is told if it was the last path.
 	void take_down(Path &path);
 	// Nothing of the path is left; drops the list's reference.

@@ -79,6 +79,11 @@ void RequestSlot::forget(Path &path)
 		path.leave();
 }
 
+bool RequestSlot::is_dead() const
+{
+	return owner_.path->closing();
+}
+
 // Before the answer is posted: the client's next request for the slot can be here before finish().
 void RequestSlot::begin_answer()
 {
@@ -121,3 +126,8 @@ void RequestSlot::dropped()
 }
 
 } // namespace rtrs::server
+
+bool rtrs_srv_op_dead(const rtrs_srv_op *op)
+{
+	return static_cast<const rtrs::server::RequestSlot *>(op)->is_dead();
+}

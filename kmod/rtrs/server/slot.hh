@@ -59,6 +59,8 @@ public:
 
 	// The user's answer. Any context.
 	void respond(int status, u32 produced);
+	// Whether nobody waits for it. While the user has the request.
+	bool is_dead() const;
 
 	// What a connection does next for this slot when its send queue has room.
 	enum class Step : u8 {

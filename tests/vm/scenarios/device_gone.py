@@ -4,7 +4,7 @@
 from vmlab import rnbd
 from vmlab.lab import Lab
 from vmlab.machine import Machine
-from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
+from vmlab.multipath import SESSION, carries, connects, end_load, folder, verified_load, wait_back, wait_lost
 
 SLOW = True
 OURS = ("client", "server")
@@ -26,17 +26,17 @@ def run(lab: Lab) -> None:
     rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
     load = verified_load(lab, name)
     for machine, nic in ((lab.client, 0), (lab.server, 1)):
-        state = f"'{folder(lab, nic)}/state'"
+        before = connects(lab, nic)
         carries(lab, nic, "has its share")
         # Returns when nothing uses the device any more.
         remove(machine, nic)
         try:
-            rnbd.wait_until(lab.client, f"grep -qx disconnected {state}", 60, "the path is down")
+            wait_lost(lab, nic, before, 60)
             carries(lab, 1 - nic, "carries all")
         finally:
             insert(machine, nic)
         # By itself: at the latest after the pause of the attempt that still met no device.
-        rnbd.wait_until(lab.client, f"grep -qx connected {state}", 120, "the path comes back")
+        wait_back(lab, nic, before, 120)
         carries(lab, nic, "is at work again")
     rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/hca_name'"), "rxe0", "hca_name")
     end_load(lab, load)

@@ -5,7 +5,7 @@ import time
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, folder
+from vmlab.multipath import SESSION, connects, folder, wait_lost
 
 OURS = ("client",)
 MISSED = "HB missed max reached."
@@ -31,8 +31,9 @@ def run(lab: Lab) -> None:
 
     # A dead link shows after 500 ms times missed + 1; with the defaults it takes 30 s and more.
     rnbd.write(lab.client, f"{SESSION}/heartbeat_missed_max", "7")
+    before = connects(lab, 0)
     lab.client.set_link(0, False)
-    took = rnbd.wait_until(lab.client, f"grep -qx disconnected '{path}/state'", 20, "the loss shows")
+    took = wait_lost(lab, 0, before, 20)
     rnbd.check(2 < took < 15, f"the loss showed after {took:.1f} s")
     rnbd.check(MISSED in lab.client.log(), "the reason is not in the log")
     lab.client.set_link(0, True)

@@ -3,7 +3,7 @@
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, carries, end_load, folder, verified_load
+from vmlab.multipath import SESSION, carries, connects, end_load, verified_load, wait_back, wait_lost
 
 SLOW = True
 OURS = ("client", "server")
@@ -21,11 +21,12 @@ def run(lab: Lab) -> None:
     for nic in (0, 1):
         carries(lab, nic, "has its share")
     for nic in (0, 1):
+        before = connects(lab, nic)
         lab.client.set_link(nic, False)
-        rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", LOSS, "the loss shows")
+        wait_lost(lab, nic, before, LOSS)
         carries(lab, 1 - nic, "carries all")
         lab.client.set_link(nic, True)
-        rnbd.wait_until(lab.client, f"grep -qx connected '{folder(lab, nic)}/state'", 90, "the path comes back")
+        wait_back(lab, nic, before, 90)
         carries(lab, nic, "is at work again")
     end_load(lab, load)
     rnbd.unmap(lab, name)

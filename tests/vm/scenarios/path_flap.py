@@ -9,7 +9,8 @@ import time
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, at_client, at_server, back, carries, end_load, folder, verified_load
+from vmlab.multipath import (SESSION, at_client, at_server, back, carries, connects, end_load, folder, verified_load,
+                             wait_lost)
 
 SLOW = True
 OURS = ("client", "server")
@@ -43,7 +44,8 @@ def run(lab: Lab, invalidate: str) -> None:
 
 
 def by_cable(lab: Lab, nic: int) -> None:
+    before = connects(lab, nic)
     lab.client.set_link(nic, False)
-    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 40, "the loss shows")
+    wait_lost(lab, nic, before, 40)
     lab.client.set_link(nic, True)
     back(lab, nic)

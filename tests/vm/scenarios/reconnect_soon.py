@@ -4,7 +4,7 @@ while it tries shares that attempt."""
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, folder
+from vmlab.multipath import SESSION, connects, folder, wait_lost
 
 OURS = ("client",)
 # Pauses of 1 to 2 s, 2 to 4 s, 4 to 8 s before attempts that are refused at once; another one would be 8 to 16 s.
@@ -21,12 +21,12 @@ def run(lab: Lab) -> None:
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
-    state = f"'{folder(lab, 0)}/state'"
     device = f"grep -qx open /sys/block/{name}/rnbd/state"
     read = f"dd if=/dev/{name} of=/dev/null bs=4k count=1 iflag=direct"
 
+    before = connects(lab, 0)
     rnbd.unload_server(lab)
-    rnbd.wait_until(lab.client, f"grep -qx disconnected {state}", 10, "the path is lost")
+    wait_lost(lab, 0, before, 10)
     lab.client.run(f"sleep {AWAY}")
     tries = failures(lab)
     rnbd.check(1 <= tries <= 4, f"{tries} attempts within {AWAY} s")
@@ -37,8 +37,9 @@ def run(lab: Lab) -> None:
     # With the server's cable out an attempt takes its time: the first one who asks is in the midst of it when the
     # second one comes, who is not turned away.
     rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "500")
+    before = connects(lab, 0)
     lab.server.set_link(0, False)
-    rnbd.wait_until(lab.client, f"grep -qx disconnected {state}", 20, "the path is lost")
+    wait_lost(lab, 0, before, 20)
     ask = f"/usr/bin/printf '1\\n' >'{folder(lab, 0)}/reconnect'"
     first = lab.client.spawn(ask, 200)
     lab.client.run("sleep 3")

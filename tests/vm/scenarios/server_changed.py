@@ -4,7 +4,7 @@
 from vmlab import rnbd
 from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, folder
+from vmlab.multipath import SESSION, connects, folder, wait_lost
 
 OURS = ("client", "server")
 VARIANTS = {"depth": {"change": {"sess_queue_depth": 128}}, "chunk": {"change": {"max_chunk_size": 65536}}}
@@ -12,8 +12,9 @@ REASON = "refused: the server now has queue depth"
 
 
 def restart(lab: Lab, **parameters: object) -> None:
+    before = connects(lab, 0)
     rnbd.unload_server(lab)
-    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, 0)}/state'", 60, "the loss shows")
+    wait_lost(lab, 0, before, 60)
     rnbd.load_server(lab, **parameters)
 
 

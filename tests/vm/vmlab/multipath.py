@@ -58,6 +58,28 @@ def at_client(lab: Lab, nic: int) -> None:
 
 
 def at_server(lab: Lab, nic: int) -> None:
+    before = connects(lab, nic)
     rnbd.write(lab.server, f"{folder(lab, nic)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
-    rnbd.wait_until(lab.client, f"grep -qx disconnected '{folder(lab, nic)}/state'", 30, "the loss shows")
+    wait_lost(lab, nic, before, 30)
     back(lab, nic)
+
+
+# --- what has happened to a path. It may be back a second after its loss, so its state alone tells nothing.
+
+def connects(lab: Lab, nic: int) -> str:
+    """How often a path has connected again, and tried in vain: "3 0"."""
+    return rnbd.read(lab.client, f"'{folder(lab, nic)}/stats/reconnects'")
+
+
+def wait_lost(lab: Lab, nic: int, before: str, limit: float) -> float:
+    """Seconds until a path is lost, or has been since connects() said `before`."""
+    path = folder(lab, nic)
+    return rnbd.wait_until(lab.client, f"grep -qx disconnected '{path}/state' || "
+                           f"[ \"$(cat '{path}/stats/reconnects')\" != '{before}' ]", limit, "the loss shows")
+
+
+def wait_back(lab: Lab, nic: int, before: str, limit: float) -> float:
+    """Seconds until a path that was lost since connects() said `before` is connected again, by itself."""
+    path = folder(lab, nic)
+    return rnbd.wait_until(lab.client, f"set -- $(cat '{path}/stats/reconnects'); [ $1 -gt {before.split()[0]} ] && "
+                           f"grep -qx connected '{path}/state'", limit, "the path comes back")

@@ -110,8 +110,9 @@ void Session::on_fence_done(u32 serial)
 
 // Under links_lock_. A path that comes up in a new session of the server, which was started anew,
 // is the first to know that the old one is gone, and with it everything that the user has at the
-// server. The other paths are dead, though nobody has noticed: they have to go first, so that the
-// user hears of a loss and an end of it.
+// server. Those of his paths that lead to it are dead, though nobody has noticed: they have to go
+// first, so that he hears of a loss and an end of it. A path that he has not got holds nobody up,
+// whatever it was connected to once.
 bool Session::server_lost_us(const Path &path)
 {
 	bool lost = false;
@@ -123,8 +124,8 @@ bool Session::server_lost_us(const Path &path)
 			log_info(other.log_name(), "the server has lost the session of this path");
 			other.fail(err::econnreset, PathError::Disconnected);
 		}
-		// Or on its way down, but not counted so yet.
-		lost = paths_up_ != 0;
+		// Also if it is on its way down.
+		lost |= other.counted;
 	}
 	return lost;
 }

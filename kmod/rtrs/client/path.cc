@@ -264,8 +264,11 @@ void Path::attempt()
 		return;
 	}
 	if (const Status up = session_.path_up(*this); !up.ok()) {
+		// The epoch is ours to wait for nobody. All else is an attempt like others.
 		if (up.error() == err::eagain)
 			start_again(up.error(), PathError::Connect);
+		else
+			fail(up.error(), PathError::Connect);
 		return;
 	}
 	reported_up_ = true;

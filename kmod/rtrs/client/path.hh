@@ -158,6 +158,9 @@ public:
 	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }
 
 	list_head node; // in Session's list
+	// From path_up() to path_down(): one of those that the user has. Under the session's
+	// links_lock_.
+	bool counted = false;
 
 private:
 	using State = ClientPathState;

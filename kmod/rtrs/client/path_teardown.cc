@@ -49,7 +49,7 @@ void Path::tear_down()
 	// 6. The user learns of it when all his requests have ended or moved.
 	if (exchange(reported_up_, false)) {
 		log_info(log_name(), "disconnected");
-		session_.path_down();
+		session_.path_down(*this);
 	}
 	// 7. Queues, then the device, then the ids: a device that is being removed waits for the
 	// ids only, and is gone when the last one is destroyed. That waits for the id's handler.

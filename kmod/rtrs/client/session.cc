@@ -284,18 +284,22 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 Status Session::path_up(Path &path)
 {
 	LockGuard<Mutex> held(links_lock_);
-	if (path.epoch() != epoch_ || server_lost_us(path))
+	if (path.epoch() != epoch_)
 		return err::eagain;
+	if (server_lost_us(path))
+		return err::ebusy;
 	if (!path.become_connected())
 		return err::econnaborted;
+	path.counted = true;
 	if (paths_up_++ == 0 && events_enabled_)
 		link_event_(user_, RTRS_CLT_RECONNECTED);
 	return {};
 }
 
-void Session::path_down()
+void Session::path_down(Path &path)
 {
 	LockGuard<Mutex> held(links_lock_);
+	path.counted = false;
 	if (--paths_up_ || !events_enabled_)
 		return;
 	log_warning(name(), "disconnected: no path is left");

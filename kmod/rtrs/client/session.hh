@@ -59,10 +59,10 @@ public:
 	Result<const SessionLimits *> agree(const Path &path, const ConnectReplyFields &reply,
 					    const DeviceLimits &device);
 	// Makes a path CONNECTED whose attempt has succeeded, with its link event (protocol B.1.4).
-	// EAGAIN: requests were given up since the attempt began, or other paths still lead to a
-	// session that the server has lost; ECONNABORTED: the path is wanted no more.
+	// EAGAIN: requests were given up since the attempt began; EBUSY: the user still has paths
+	// into a session that the server has lost; ECONNABORTED: the path is wanted no more.
 	Status path_up(Path &path);
-	void path_down();
+	void path_down(Path &path);
 
 	// ---- fence.cc (protocol J.1); process context, by the owner of a path that is drained
 	// ----

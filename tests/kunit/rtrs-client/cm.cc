@@ -125,7 +125,7 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 	    .new_rkey = false,
 	    .fences = Fabric::now->fences,
 	    .path_serial = serial,
-	    .session_instance = 1,
+	    .session_instance = Fabric::now->instance,
 	});
 	return Fabric::now->tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
 }

@@ -122,6 +122,7 @@ public:
 	// Whether it offers fences to paths that connect; by which of them it answers none.
 	bool fences = false;
 	bool silent[kPaths] = {};
+	u32 instance = 1; // of the session; another one after a restart
 	// The serial of the path's last attempt, and of the last fence that came over it.
 	u32 serial[kPaths] = {};
 	u32 asked(u32 path) const { return READ_ONCE(asked_[path]); }

@@ -134,3 +134,55 @@ CASE(fence_without_a_path_gives_requests_up)
 	EXPECT_EQ(c.io(slot).status, -ECONNABORTED);
 	EXPECT_EQ(c.fabric->arrivals(1, slot), 0);
 }
+
+// A path that is gone was connected to an instance of the server that is gone, too. The others
+// connect to the new one, all of them.
+CASE(fence_of_a_stale_path_holds_nobody_up)
+{
+	auto made = Client::create(kPaths, {.fences = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->kill(0);
+	c.fabric->settle();
+	c.fabric->instance = 2;
+	c.fabric->kill(1, true);
+	c.fabric->kill(2, true);
+	const u64 end = get_jiffies_64() + 10 * HZ;
+	for (u32 path = 1; path < kPaths; path++) {
+		u32 slot = 0;
+		while (!slot && get_jiffies_64() < end) {
+			schedule_timeout_uninterruptible(HZ / 10);
+			slot = submit_by(c, path);
+		}
+		REQUIRE(slot);
+		EXPECT(c.fabric->answer(path, slot));
+		REQUIRE(c.io(slot).wait().ok());
+	}
+}
+
+// The user takes his time to hear of a request that was lost with the old instance. Until then no
+// path of the new one can be his, and each attempt is one.
+CASE(fence_of_an_instance_counts_as_an_attempt)
+{
+	constexpr u32 kAttempts = 2;
+	auto made = Client::create(2, {.fences = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT(c.write("max_reconnect_attempts", "2\n") > 0);
+	const u32 slot = submit_by(c, 1);
+	REQUIRE(slot);
+	Completion heard;
+	c.io(slot).priv = &heard;
+	c.io(slot).at_end = [](Io &io) { static_cast<Completion *>(io.priv)->wait(); };
+	const u32 before = c.fabric->serial[0];
+	c.fabric->instance = 2;
+	c.fabric->kill(0, true);
+	// An attempt takes no time, and the pauses before them 1 to 2 s each.
+	schedule_timeout_uninterruptible(8 * HZ);
+	EXPECT_EQ(c.fabric->serial[0], before + kAttempts);
+	heard.complete();
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, -ECONNABORTED);
+	schedule_timeout_uninterruptible(2 * HZ);
+	EXPECT_EQ(c.fabric->serial[0], before + kAttempts);
+}

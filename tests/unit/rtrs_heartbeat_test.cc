@@ -3,6 +3,7 @@
 #include <rtrs/pure/heartbeat.hh>
 
 #include <atomic>
+#include <initializer_list>
 #include <thread>
 
 using namespace rtrs;
@@ -83,6 +84,89 @@ TEST(Heartbeat, TheLimitMayChangeAtEachTick)
 	EXPECT_EQ(h.on_tick(3), Action::Lost);
 	h.on_traffic();
 	EXPECT_EQ(h.on_tick(3), Action::Send);
+}
+
+namespace {
+
+constexpr u64 kSecond = 1'000'000'000;
+
+// Ticks at these seconds, with an interval of one; the last action.
+Action ticks(Heartbeat &h, std::initializer_list<double> seconds)
+{
+	Action last = Action::Wait;
+	for (double s : seconds)
+		last = h.on_tick(kShortHeartbeatMissedMax, static_cast<u64>(s * kSecond), kSecond);
+	return last;
+}
+
+} // namespace
+
+TEST(Heartbeat, ShortOnesTellWithinSixSeconds)
+{
+	Heartbeat h;
+	const HeartbeatLimits limits = heartbeat_defaults(true);
+	// The last word may have come just after a tick, which then was the first that did not ask.
+	u32 ms = limits.interval_ms;
+	EXPECT_EQ(h.on_tick(limits.missed_max), Action::Send);
+	do {
+		ms += limits.interval_ms;
+		ASSERT_LE(ms, 6000u);
+	} while (h.on_tick(limits.missed_max) != Action::Lost);
+	EXPECT_EQ(ms, 6000u);
+	EXPECT_EQ(heartbeat_defaults(false).interval_ms, 5000u);
+	EXPECT_EQ(heartbeat_defaults(false).missed_max, 5u);
+}
+
+TEST(Heartbeat, WhatThisMachineSleptThroughIsNotMissed)
+{
+	Heartbeat h;
+	// It stands for a minute before the tick that would say so, and for another at the very
+	// last.
+	EXPECT_EQ(ticks(h, {10, 11, 12, 13, 14, 75}), Action::Wait);
+	h.on_traffic();
+	EXPECT_EQ(ticks(h, {76, 77, 78, 79, 80}), Action::Wait);
+	EXPECT_EQ(ticks(h, {140}), Action::Wait);
+	EXPECT_EQ(ticks(h, {141}), Action::Lost);
+}
+
+TEST(Heartbeat, ALittleLateIsInTime)
+{
+	Heartbeat h;
+	EXPECT_EQ(ticks(h, {10, 11.9, 13.8, 15.7, 17.6}), Action::Wait);
+	EXPECT_EQ(ticks(h, {19.5}), Action::Lost);
+}
+
+TEST(Heartbeat, AlwaysLateNoticesAllTheSame)
+{
+	Heartbeat h;
+	EXPECT_EQ(ticks(h, {10, 13, 16, 19, 22, 25, 28, 31, 34, 37}), Action::Wait);
+	EXPECT_EQ(ticks(h, {40}), Action::Lost);
+}
+
+TEST(Heartbeat, ANewConnectionIsNotLate)
+{
+	Heartbeat h;
+	EXPECT_EQ(ticks(h, {10, 11}), Action::Wait);
+	h.reset();
+	EXPECT_EQ(ticks(h, {100}), Action::Send);
+	EXPECT_EQ(ticks(h, {101, 102, 103, 104, 105}), Action::Lost);
+}
+
+TEST(HeartbeatChoice, TheAdministratorWins)
+{
+	HeartbeatChoice c;
+	EXPECT_EQ(c.limits().interval_ms, 5000u);
+	EXPECT_EQ(c.limits().missed_max, 5u);
+	c.agree(true);
+	EXPECT_EQ(c.limits().interval_ms, 1000u);
+	EXPECT_EQ(c.limits().missed_max, 4u);
+	c.set_interval(2000);
+	EXPECT_EQ(c.limits().interval_ms, 2000u);
+	EXPECT_EQ(c.limits().missed_max, 4u);
+	c.set_missed(9);
+	c.agree(false);
+	EXPECT_EQ(c.limits().interval_ms, 2000u);
+	EXPECT_EQ(c.limits().missed_max, 9u);
 }
 
 TEST(Heartbeat, TrafficOnOtherCpus)

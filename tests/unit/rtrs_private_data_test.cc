@@ -148,7 +148,7 @@ TEST(ConnectRequest, OffersFencesWithAnEpoch)
 	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
 	// Bits that nobody knows yet offer nothing, and who offers nothing says nothing.
 	Result<ConnectRequestFields> other =
-	    parse_connect_request(view(with(kRequest, {{45, "FC"}, {48, "04030201"}})));
+	    parse_connect_request(view(with(kRequest, {{45, "F8"}, {48, "04030201"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_request(other.value())), kRequest);
@@ -164,7 +164,7 @@ TEST(ConnectReply, TakesFencesUpWithASerial)
 	EXPECT_EQ(r->session_instance, 0x01020304u);
 	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
 	Result<ConnectReplyFields> other =
-	    parse_connect_reply(view(with(kReply, {{20, "FCFFFFFF"}, {24, "F1DEBC0A"}})));
+	    parse_connect_reply(view(with(kReply, {{20, "F8FFFFFF"}, {24, "F1DEBC0A"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_reply(other.value())), kReply);
@@ -179,6 +179,28 @@ TEST(ConnectReply, TakesFencesUpWithASerial)
 	    parse_connect_reply(view(with(kReply, {{20, "01000000"}, {24, "FFFFFF0F"}})));
 	ASSERT_TRUE(last.ok());
 	EXPECT_EQ(last->path_serial, 0x0fffffffu);
+}
+
+TEST(ConnectRequest, OffersShortHeartbeats)
+{
+	const Bytes bytes = with(kRequest, {{45, "04"}});
+	Result<ConnectRequestFields> r = parse_connect_request(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_TRUE(r->short_heartbeats);
+	EXPECT_FALSE(r->fences || r->capsules);
+	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
+	EXPECT_FALSE(parse_connect_request(view(kRequest))->short_heartbeats);
+}
+
+TEST(ConnectReply, TakesShortHeartbeatsUp)
+{
+	const Bytes bytes = with(kReply, {{20, "04000000"}});
+	Result<ConnectReplyFields> r = parse_connect_reply(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_TRUE(r->short_heartbeats);
+	EXPECT_FALSE(r->fences || r->capsules);
+	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
+	EXPECT_FALSE(parse_connect_reply(view(kReply))->short_heartbeats);
 }
 
 TEST(ConnectReply, ReadsEveryField)

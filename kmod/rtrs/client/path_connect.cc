@@ -74,6 +74,7 @@ ConnectRequestFields Path::greeting(u16 cid) const
 	    .fences = true,
 	    .epoch = epoch_,
 	    .capsules = true,
+	    .short_heartbeats = true,
 	};
 }
 

@@ -251,6 +251,8 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 		const u32 permits = permit_count(reply.queue_depth);
 		if (!permits) {
 			log_error(path.log_name(),
+	heartbeat_choice_.agree(reply.short_heartbeats);
+	apply_heartbeat_limits();
 				  "the server's queue depth of %u leaves no slot for data",
 				  reply.queue_depth.value);
 			return err::einval;

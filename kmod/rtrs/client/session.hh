@@ -133,6 +133,8 @@ private:
 	Carriers ask_carriers(const Path &dead);
 	bool is_carried(u32 serial);
 	bool server_lost_us(const Path &path);
+	void apply_heartbeat_limits();
+
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
@@ -164,7 +166,7 @@ private:
 	const u32 poll_connections_;
 	int max_reconnects_;
 	u32 request_timeout_ = kDefaultRequestTimeout;
-	HeartbeatLimits heartbeat_limits_;
+	HeartbeatLimits heartbeat_limits_; // written under paths_lock_
 	Policy policy_ = kDefaultPolicy;
 
 	// Writers of the list and of the members behind it. Nobody waits for a path with it.
@@ -181,6 +183,7 @@ private:
 	cxxrt::Mutex links_lock_{cxxrt::lock_class<"rtrs_links">()};
 	u32 paths_up_ = 0;
 	bool events_enabled_ = false;
+	HeartbeatChoice heartbeat_choice_;
 	u32 epoch_ = 1; // written under links_lock_
 
 	// One fence at a time. Of the locks within it, Documentation/locking.md has the list.

@@ -64,6 +64,14 @@ Status Session::store_request_timeout(TextView text, SysfsCall &)
 	return {};
 }
 
+// Under paths_lock_.
+void Session::apply_heartbeat_limits()
+{
+	const HeartbeatLimits limits = heartbeat_choice_.limits();
+	WRITE_ONCE(heartbeat_limits_.interval_ms, limits.interval_ms);
+	WRITE_ONCE(heartbeat_limits_.missed_max, limits.missed_max);
+}
+
 void Session::show_heartbeat_interval(SysfsText &out)
 {
 	out.print("%u\n", READ_ONCE(heartbeat_limits_.interval_ms));
@@ -73,8 +81,9 @@ void Session::show_heartbeat_interval(SysfsText &out)
 Status Session::store_heartbeat_interval(TextView text, SysfsCall &)
 {
 	const int ms = TRY(parse_heartbeat_interval(text));
-	WRITE_ONCE(heartbeat_limits_.interval_ms, static_cast<u32>(ms));
 	LockGuard<Mutex> held(paths_lock_);
+	heartbeat_choice_.set_interval(static_cast<u32>(ms));
+	apply_heartbeat_limits();
 	for (Path &path : paths_)
 		path.restart_heartbeat();
 	return {};
@@ -88,7 +97,9 @@ void Session::show_heartbeat_missed(SysfsText &out)
 Status Session::store_heartbeat_missed(TextView text, SysfsCall &)
 {
 	const int missed = TRY(parse_heartbeat_missed(text));
-	WRITE_ONCE(heartbeat_limits_.missed_max, static_cast<u32>(missed));
+	LockGuard<Mutex> held(paths_lock_);
+	heartbeat_choice_.set_missed(static_cast<u32>(missed));
+	apply_heartbeat_limits();
 	return {};
 }
 

@@ -76,7 +76,8 @@ private:
 		const cxxrt::Workqueue *wq = READ_ONCE(wq_);
 		if (!wq)
 			return;
-		switch (pure_.on_tick(READ_ONCE(limits_.missed_max))) {
+		const u64 interval_ns = u64{READ_ONCE(limits_.interval_ms)} * NSEC_PER_MSEC;
+		switch (pure_.on_tick(READ_ONCE(limits_.missed_max), ktime_get_ns(), interval_ns)) {
 		case HeartbeatAction::Lost:
 			lost_(owner_);
 			return;

@@ -90,6 +90,7 @@ Status ServerConnection::accept()
 	    .path_serial = path_.serial(),
 	    .session_instance = path_.session().instance(),
 	    .capsules = path_.capsules(),
+	    .short_heartbeats = path_.short_heartbeats(),
 	});
 	rdma_conn_param param{};
 	param.private_data = &reply;

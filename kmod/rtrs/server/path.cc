@@ -22,12 +22,12 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
     : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
       connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
       fences_(fields.fences), capsules_(fields.capsules && settings().capsules),
-      epoch_(fields.epoch), serial_(serial), ends_(PathEnds::of(id)),
-      hca_port_(id.port_num), admitted_{},
+      heartbeat_limits_(heartbeat_defaults(fields.short_heartbeats)), epoch_(fields.epoch),
+      serial_(serial), ends_(PathEnds::of(id)), hca_port_(id.port_num), admitted_{},
       setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
 									 nullptr},
-      heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe), handshake_timer_(this),
-      info_(this), fence_(this), close_(this)
+      heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_),
+      handshake_timer_(this), info_(this), fence_(this), close_(this)
 {
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));

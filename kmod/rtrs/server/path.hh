@@ -106,6 +106,11 @@ public:
 	bool fences() const { return fences_; }
 	// Protocol J.2: both sides know capsules.
 	bool capsules() const { return capsules_; }
+	// Protocol J.4: both sides send heartbeats at the short interval.
+	bool short_heartbeats() const
+	{
+		return heartbeat_limits_.interval_ms == kShortHeartbeatIntervalMs;
+	}
 	u32 serial() const { return serial_; }
 	const Uuid &id() const { return uuid_; }
 	const PathEnds &ends() const { return ends_; }
@@ -190,6 +195,7 @@ private:
 	const u16 reconnect_count_;
 	const bool fences_;
 	const bool capsules_;
+	const HeartbeatLimits heartbeat_limits_; // protocol J.4
 	const u32 epoch_;
 	const u32 serial_;
 	const PathEnds ends_;

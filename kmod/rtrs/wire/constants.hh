@@ -32,6 +32,9 @@ constexpr u32 kHeartbeatIntervalMs = 5000;
 constexpr u32 kHeartbeatMissedMax = 5;
 constexpr u32 kConnectTimeoutMs = 30000;
 constexpr u32 kReconnectPauseMs = 1000;
+// Between peers of which both know them (protocol J.4).
+constexpr u32 kShortHeartbeatIntervalMs = 1000;
+constexpr u32 kShortHeartbeatMissedMax = 4;
 constexpr u32 kMaxSignalInterval = 512;
 // Protocol J.1: how long a client waits for the end of a fence before it gives up the path that
 // carries it.

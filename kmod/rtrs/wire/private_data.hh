@@ -28,7 +28,7 @@ struct ConnectRequest {
 	u8 reserved2[4];
 
 	enum : u8 { kFirstConn = 1 << 0 };
-	enum : u8 { kFences = 1 << 0, kCapsules = 1 << 1 };
+	enum : u8 { kFences = 1 << 0, kCapsules = 1 << 1, kShortHeartbeats = 1 << 2 };
 };
 static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectRequest, ip_version) == 1);
@@ -60,7 +60,7 @@ struct ConnectReply {
 	u8 reserved[24];
 
 	enum : u32 { kNewRkey = 1 << 1 };
-	enum : u32 { kFences = 1 << 0, kCapsules = 1 << 1 };
+	enum : u32 { kFences = 1 << 0, kCapsules = 1 << 1, kShortHeartbeats = 1 << 2 };
 };
 static_assert(sizeof(ConnectReply) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectReply, version) == 2);
@@ -85,6 +85,8 @@ struct ConnectRequestFields {
 	u32 epoch = 0;
 	// Protocol J.2: the client knows capsules.
 	bool capsules = false;
+	// Protocol J.4: the client sends heartbeats at the short interval.
+	bool short_heartbeats = false;
 };
 
 struct ConnectReplyFields {
@@ -98,6 +100,8 @@ struct ConnectReplyFields {
 	u32 session_instance = 0;
 	// Protocol J.2: capsules may be used.
 	bool capsules = false;
+	// Protocol J.4: both sides send heartbeats at the short interval.
+	bool short_heartbeats = false;
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -149,6 +153,7 @@ inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
 	    .fences = (m.features & ConnectRequest::kFences) != 0,
 	    .epoch = m.epoch.get(),
 	    .capsules = (m.features & ConnectRequest::kCapsules) != 0,
+	    .short_heartbeats = (m.features & ConnectRequest::kShortHeartbeats) != 0,
 	};
 }
 
@@ -164,7 +169,8 @@ inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
 	m.session_uuid = f.session;
 	m.flags = f.first_connection ? ConnectRequest::kFirstConn : 0;
 	m.features = static_cast<u8>((f.fences ? ConnectRequest::kFences : 0) |
-				     (f.capsules ? ConnectRequest::kCapsules : 0));
+				     (f.capsules ? ConnectRequest::kCapsules : 0) |
+				     (f.short_heartbeats ? ConnectRequest::kShortHeartbeats : 0));
 	m.epoch = f.fences ? f.epoch : 0;
 	return m;
 }
@@ -215,6 +221,7 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .path_serial = serial,
 	    .session_instance = m.session_instance.get(),
 	    .capsules = (m.features.get() & ConnectReply::kCapsules) != 0,
+	    .short_heartbeats = (m.features.get() & ConnectReply::kShortHeartbeats) != 0,
 	};
 }
 
@@ -228,7 +235,8 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 	m.max_hdr_size = f.max_header_size.value;
 	m.flags = f.new_rkey ? u32{ConnectReply::kNewRkey} : u32{0};
 	m.features = (f.fences ? u32{ConnectReply::kFences} : u32{0}) |
-		     (f.capsules ? u32{ConnectReply::kCapsules} : u32{0});
+		     (f.capsules ? u32{ConnectReply::kCapsules} : u32{0}) |
+		     (f.short_heartbeats ? u32{ConnectReply::kShortHeartbeats} : u32{0});
 	m.path_serial = f.fences ? f.path_serial : 0;
 	m.session_instance = f.fences ? f.session_instance : 0;
 	return m;

@@ -113,3 +113,15 @@ TEST(SplitChunks, AlwaysValidAndMinimal)
 		}
 	}
 }
+
+TEST(Connections, NoMoreThanAServerTakes)
+{
+	EXPECT_EQ(irq_connections(1, 0), 1u);
+	EXPECT_EQ(irq_connections(256, 256), 256u);
+	EXPECT_EQ(irq_connections(1024, 0), 1024u);
+	EXPECT_EQ(irq_connections(1025, 0), 1024u);
+	EXPECT_EQ(irq_connections(768, 768), 256u);
+	EXPECT_EQ(irq_connections(8192, kMaxPollQueues), 1u);
+	for (u32 poll : {0u, 1u, 768u, kMaxPollQueues})
+		EXPECT_LE(1 + irq_connections(8192, poll) + poll, kMaxPathConnections);
+}

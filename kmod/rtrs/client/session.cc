@@ -3,6 +3,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/client/module.hh>
 #include <rtrs/client/session.hh>
+#include <rtrs/pure/geometry.hh>
 
 using namespace cxxrt;
 
@@ -49,7 +50,7 @@ private:
 Session::Session(const SessionName &name, const rtrs_clt_params &params)
     : name_(name), user_(params.priv), link_event_(params.link_event), port_(params.port),
       reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
-      irq_connections_(min_of(nr_cpu_ids, kMaxConnections - 1 - params.nr_poll_queues)),
+      irq_connections_(rtrs::irq_connections(nr_cpu_ids, params.nr_poll_queues)),
       poll_connections_(params.nr_poll_queues), max_reconnects_(params.max_reconnects)
 {
 	generate_random_uuid(uuid_.bytes);
@@ -63,7 +64,7 @@ Session::~Session()
 Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle)
 {
 	if (!params.name || !params.link_event || params.nr_paths < 1 ||
-	    params.nr_paths > kMaxPaths || params.nr_poll_queues > kMaxConnections / 2)
+	    params.nr_paths > kMaxPaths || params.nr_poll_queues > kMaxPollQueues)
 		return err::einval;
 	const SessionName name = TRY(SessionName::from(TextView::of(params.name)));
 
@@ -79,6 +80,9 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::eexist;
 
 	Session *s = session.release();
+	if (s->irq_connections_ < nr_cpu_ids)
+		log_info(s->name(), "%u CPUs share %u connections: a path has %u at most",
+			 nr_cpu_ids, s->irq_connections_, kMaxPathConnections);
 	// Who abandons all sessions either finds this one, or has changed his mind before.
 	if (params.wanted && !params.wanted(params.priv))
 		s->abandon();

@@ -10,9 +10,6 @@
 
 namespace rtrs::server {
 
-// Connections of one path. Machines with more CPUs and poll queues than this do not exist yet.
-constexpr u32 kMaxPathConnections = 1025;
-
 // What one path counts for; lives in the path, and is in from before it has anything until it has
 // nothing left.
 struct Admitted {

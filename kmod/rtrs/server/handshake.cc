@@ -67,6 +67,13 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 	Result<ConnectRequestFields> fields = parse_connect_request(
 	    ByteView(param.private_data, param.private_data_len), kMaxPathConnections);
 	if (!fields.ok()) {
+		const auto legal =
+		    parse_connect_request(ByteView(param.private_data, param.private_data_len));
+		if (legal.ok())
+			log_warning_limited("server",
+					    "a client wants %u connections for a path, at most %u "
+					    "are taken",
+					    legal->connection_count, kMaxPathConnections);
 		report(*id, Refusal::ConnectMalformed, fields.error());
 		reject(id, fields.error());
 		return fields.code();

@@ -19,6 +19,8 @@ constexpr u32 kDefaultChunkSize = 128 * 1024;
 constexpr u32 kMinChunkSize = 8192;
 constexpr u32 kMinConnections = 2;
 constexpr u32 kMaxConnections = 4096;
+// What a server of this project takes for one path, and what a client asks for at most.
+constexpr u32 kMaxPathConnections = 1025;
 
 constexpr u32 kClientMaxSegments = 128;
 constexpr u32 kClientSegmentSize = 4096;

@@ -117,6 +117,50 @@ TEST(ReconnectBackoff, ClientsComeBackOneByOne)
 	EXPECT_EQ(backoff.next(30000, 0xffffffff), 30000 + 0xffffffff % 8000);
 }
 
+TEST(ReconnectBackoff, NobodyWhoAnswersIsNoReasonToWait)
+{
+	ReconnectBackoff backoff;
+	for (u32 i = 0; i < 5; i++)
+		EXPECT_EQ(backoff.next_unanswered(0), 250u);
+	EXPECT_EQ(backoff.next_unanswered(0xffffffff), 250 + 0xffffffff % 250);
+	// And none for the next one.
+	EXPECT_EQ(backoff.next(30000, 0), 1000u);
+}
+
+TEST(AnswerPatience, GrowsToTheTimeout)
+{
+	AnswerPatience patience;
+	for (u32 ms : {1500, 3000, 6000, 12000, 24000, 30000, 30000})
+		EXPECT_EQ(patience.next(), ms);
+	patience.reset();
+	EXPECT_EQ(patience.next(), 1500u);
+}
+
+TEST(PortEvents, EveryState)
+{
+	using S = ClientPathState;
+	using E = PortEvent;
+	using R = PortReaction;
+	for (u32 i = 0; i < kClientPathStates; i++) {
+		const S s = static_cast<S>(i);
+		for (E event : {E::Down, E::Up, E::Changed}) {
+			for (bool was_down : {false, true}) {
+				R want = R::None;
+				if (s == S::Reconnecting && event != E::Down)
+					want = R::Hurry;
+				if (s == S::ConnectingError && event == E::Up)
+					want = R::Hurry;
+				if (s == S::Connecting && event == E::Up && was_down)
+					want = R::Restart;
+				EXPECT_EQ(on_port_event(s, event, was_down, true), want)
+				    << to_text(s) << static_cast<int>(event);
+				// Who made the path waits for its first attempt.
+				EXPECT_EQ(on_port_event(s, event, was_down, false), R::None);
+			}
+		}
+	}
+}
+
 TEST(ServerPathState, AllPairs)
 {
 	using S = ServerPathState;

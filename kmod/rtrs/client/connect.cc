@@ -62,9 +62,8 @@ int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
-				    rdma_event_msg(event->event), event->status);
-		path.fail(err::ehostunreach, PathError::Disconnected);
+		con->unresolved_ = event->status;
+		con->note(Step::Unresolved);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		// The owner takes everything down, which lets the device go. The path comes back
@@ -140,18 +139,66 @@ void ClientConnection::on_qp_event(ib_event *event, void *context)
 
 // ---- the owner's steps ----
 
-Status ClientConnection::await(Step step)
+Status ClientConnection::await(Step step, unsigned long timeout)
 {
-	TRY(path_.await([this, step] {
-		const Step now = smp_load_acquire(&step_);
-		return now == step || now == Step::Stale;
-	}));
-	if (step_ == Step::Stale)
+	TRY(path_.await(
+	    [this, step] {
+		    const Step now = this->step();
+		    return now == step || now == Step::Unresolved || now == Step::Stale;
+	    },
+	    timeout));
+	switch (this->step()) {
+	case Step::Unresolved:
+		return unresolved_ == -ETIMEDOUT ? err::etimedout : err::ehostunreach;
+	case Step::Stale:
 		return err::eagain;
-	return {};
+	default:
+		return {};
+	}
 }
 
 Status ClientConnection::establish()
+{
+	path_.set_resolving(true);
+	const Status resolved = resolve_address();
+	path_.set_resolving(false);
+	TRY(resolved);
+	TRY(path_.use_device(id_));
+	TRY(create_queues_for_role());
+	TRY(resolve_route());
+	TRY(request_connection());
+	const Status s = await(Step::Established, path_.answer_timeout());
+	if (!s.ok() && s.error() == err::etimedout)
+		path_.heard_nothing();
+	return s;
+}
+
+// ib_core may lose the answer to a question for an address, if it comes at once, and then looks
+// again only when its time is over; and what nobody answers while a cable is out it doesn't ask
+// again soon. So it gets a second only, and is asked anew, all in all for the connect timeout.
+// With an id of its own each time: who resolves a second time by one id may have to wait for the
+// work item of the first, on a queue without a rescuer (Documentation/locking.md).
+Status ClientConnection::resolve_address()
+{
+	const unsigned long end = jiffies + msecs_to_jiffies(kConnectTimeoutMs);
+	for (;;) {
+		const unsigned long again = jiffies + msecs_to_jiffies(kAskAgainMs);
+		TRY(ask_for_address());
+		const Status s = await(Step::AddressResolved, kStepTimeout);
+		if (s.ok() || step() != Step::Unresolved)
+			return s;
+		if (!(s.error() == err::etimedout) || time_after(jiffies, end)) {
+			log_warning_limited(path_.log_name(), "con %u: address unknown: %d", cid(),
+					    unresolved_);
+			path_.heard_nothing();
+			return err::ehostunreach;
+		}
+		TRY(path_.sleep_until(again));
+		drop_id();
+	}
+}
+
+Status ClientConnection::ask_for_address()
 {
 	const rtrs_addr_pair &pair = path_.addresses();
 	const bool ib = pair.dst.ss_family == AF_IB;
@@ -164,21 +211,45 @@ Status ClientConnection::establish()
 	rtrs_addr_pair copy = pair;
 	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
 	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
-	const Status resolving = Status::from_code(
-	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kConnectTimeoutMs));
-	if (!resolving.ok()) {
-		log_error(path_.log_name(), "no RDMA device for this address%s: %d",
-			  ib ? "; gid: is for InfiniBand, use ip: with RoCE" : "",
-			  resolving.code());
-		return resolving;
+	smp_store_release(&step_, Step::Asking);
+	const Status asking = Status::from_code(
+	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kAskAgainMs));
+	if (asking.ok())
+		return {};
+	smp_store_release(&step_, Step::None);
+	log_error(path_.log_name(), "no RDMA device for this address%s: %d",
+		  ib ? "; gid: is for InfiniBand, use ip: with RoCE" : "", asking.code());
+	return asking;
+}
+
+// InfiniBand: a question to the subnet's manager, which may get lost, or be one of many. Elsewhere
+// nobody is asked.
+Status ClientConnection::resolve_route()
+{
+	for (u32 ms = kAskAgainMs;; ms *= 2) {
+		smp_store_release(&step_, Step::AddressResolved);
+		TRY(Status::from_code(rdma_resolve_route(id_, ms)));
+		const Status s = await(Step::RouteResolved, kStepTimeout);
+		if (s.ok() || step() != Step::Unresolved)
+			return s;
+		if (!(s.error() == err::etimedout) || 2 * ms > kConnectTimeoutMs) {
+			log_warning_limited(path_.log_name(), "con %u: no route: %d", cid(),
+					    unresolved_);
+			path_.heard_nothing();
+			return err::ehostunreach;
+		}
 	}
-	TRY(await(Step::AddressResolved));
-	TRY(path_.use_device(id_));
-	TRY(create_queues_for_role());
-	TRY(Status::from_code(rdma_resolve_route(id_, kConnectTimeoutMs)));
-	TRY(await(Step::RouteResolved));
-	TRY(request_connection());
-	return await(Step::Established);
+}
+
+// An id whose address is being asked for is not destroyed: the connection manager would wait for
+// the question's work item. Its answer comes within a second, and is waited for instead.
+void ClientConnection::drop_id()
+{
+	rdma_cm_id *id = exchange(id_, static_cast<rdma_cm_id *>(nullptr));
+	if (!id)
+		return;
+	path_.await_answer([this] { return step() != Step::Asking; });
+	rdma_destroy_id(id);
 }
 
 Status ClientConnection::create_queues_for_role()

@@ -266,8 +266,7 @@ void ClientConnection::destroy()
 {
 	release_queues();
 	// Waits for a running event handler; afterwards there are no more events.
-	if (rdma_cm_id *id = exchange(id_, static_cast<rdma_cm_id *>(nullptr)))
-		rdma_destroy_id(id);
+	drop_id();
 }
 
 } // namespace rtrs::client

@@ -57,10 +57,10 @@ public:
 
 	// ---- the owner's steps; each may sleep ----
 
-	// Resolves, creates the queues and connects; each step ends by its event, after the
-	// connect timeout, or when the path is told to stop. On cid 0 the device is picked. EAGAIN:
-	// the server's connection manager still had a connection of an earlier life of this
-	// machine, and ends it now.
+	// Resolves, creates the queues and connects; each step ends by its event, after its
+	// timeout, or when the path is told to stop. On cid 0 the device is picked. EAGAIN: the
+	// server's connection manager still had a connection of an earlier life of this machine,
+	// and ends it now.
 	Status establish();
 	// Memory for `count` receives. ENOMEM.
 	Status provide_receives(u32 count, bool with_memory);
@@ -125,16 +125,28 @@ public:
 
 private:
 	// How far the connection manager is, as its events tell.
-	enum class Step : u8 { None, AddressResolved, RouteResolved, Established, Stale };
+	enum class Step : u8 {
+		None,
+		Asking, // for the address: the id must not be destroyed, see drop_id()
+		AddressResolved,
+		RouteResolved,
+		Established,
+		Unresolved, // address or route; unresolved_ says why
+		Stale,
+	};
 
 	static int on_cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	void note(Step step);
+	Step step() const { return smp_load_acquire(&step_); }
 	void on_established(const rdma_conn_param &param);
 	void on_rejected(rdma_cm_event &event);
 	static void on_qp_event(ib_event *event, void *context);
 
-	Status await(Step step);
-	Status pick_device();
+	Status await(Step step, unsigned long timeout);
+	Status resolve_address();
+	Status ask_for_address();
+	Status resolve_route();
+	void drop_id();
 	Status create_queues_for_role();
 	Status request_connection();
 
@@ -169,6 +181,7 @@ private:
 	Path &path_;
 	rdma_cm_id *id_ = nullptr;
 	Step step_ = Step::None;
+	int unresolved_ = 0; // what the connection manager said
 	u32 send_sges_ = 1;
 	ConnectReplyFields reply_{};
 

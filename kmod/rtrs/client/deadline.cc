@@ -28,7 +28,7 @@ u32 check_interval(u32 timeout_seconds)
 void Path::start_deadline()
 {
 	const u32 interval = check_interval(session_.request_timeout());
-	deadline_.queue_after(workqueue_, msecs_to_jiffies(interval));
+	deadline_.queue_after(ticks_queue_, msecs_to_jiffies(interval));
 }
 
 void Path::check_deadline()

@@ -26,6 +26,7 @@ struct DeviceLimits {
 	u32 send_sges;	 // of a work request of an I/O connection
 	u32 max_message; // bytes that one work request moves
 	ib_mr_type mr_type;
+	bool port_active; // its cable was in when it was asked
 
 	// EOPNOTSUPP if the device is too small for a request, EIO if the port can't be asked. May
 	// sleep.
@@ -45,6 +46,7 @@ struct DeviceLimits {
 		    .max_message = port_attr.max_msg_sz,
 		    .mr_type = a.kernel_cap_flags & IBK_SG_GAPS_REG ? IB_MR_TYPE_SG_GAPS
 								    : IB_MR_TYPE_MEM_REG,
+		    .port_active = port_attr.state != IB_PORT_DOWN,
 		};
 	}
 };

@@ -12,7 +12,10 @@ constinit ClientModule *module_ = nullptr;
 Result<Box<ClientModule>> ClientModule::create()
 {
 	Box<ClientModule> m = TRY(make_box<ClientModule>(GFP_KERNEL));
-	m->workqueue = TRY(Workqueue::create("rtrs_client_wq", WQ_UNBOUND | WQ_MEM_RECLAIM));
+	constexpr unsigned int kFlags = WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS;
+	m->workqueue = TRY(Workqueue::create("rtrs_client_wq", kFlags, WQ_MAX_ACTIVE));
+	m->attempts = TRY(Workqueue::create("rtrs_client_connect", kFlags, WQ_MAX_ACTIVE));
+	m->ticks = TRY(Workqueue::create("rtrs_client_tick", kFlags, WQ_MAX_ACTIVE));
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-client">()));
 	m->debug_dir = DebugDir::create("rtrs-client");
 	return m;
@@ -27,10 +30,15 @@ void rtrs_client_stop();
 
 int rtrs_client_start()
 {
+	using rtrs::client::module_;
 	auto m = rtrs::client::ClientModule::create();
-	if (m.ok())
-		rtrs::client::module_ = m.take().release();
-	return m.code();
+	if (!m.ok())
+		return m.code();
+	module_ = m.take().release();
+	const Status s = module_->ports.start();
+	if (!s.ok())
+		rtrs_client_stop();
+	return s.code();
 }
 
 void rtrs_client_stop()

@@ -6,6 +6,7 @@
 #include <cxxrt/debugfs.hh>
 #include <cxxrt/guarded.hh>
 #include <cxxrt/work.hh>
+#include <rtrs/client/ports.hh>
 #include <rtrs/client/session.hh>
 
 namespace rtrs::client {
@@ -14,15 +15,19 @@ struct ClientModule {
 	// ENOMEM, EEXIST. May sleep.
 	static Result<cxxrt::Box<ClientModule>> create();
 
-	// Runs the owners of all paths, and their heartbeats. Unbound, because an owner sleeps up
-	// to the connect timeout; with a rescuer, because the disks above may be what memory is
-	// written to.
-	cxxrt::Workqueue workqueue;
+	// Three queues, so that no item waits for one of its own queue, nor behind those that wait
+	// long (Documentation/locking.md). Unbound, because items sleep; each with a rescuer,
+	// because the disks above may be what memory is written to. The limits can be lowered below
+	// /sys/devices/virtual/workqueue, which tests do.
+	cxxrt::Workqueue workqueue; // owners of paths: the ends of paths, and pauses
+	cxxrt::Workqueue attempts;  // attempts to connect, which wait for peers
+	cxxrt::Workqueue ticks;	    // heartbeats and deadlines, which wait for nobody
 	cxxrt::DeviceClass device_class;
 	cxxrt::DebugDir debug_dir;
 	// Every session that is open or about to be, for names must be unique.
 	using Sessions = cxxrt::List<Session, &Session::node>;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions{cxxrt::lock_class<"rtrs_sessions">()};
+	PortWatch ports; // first to end: its handlers look at all of the above
 };
 
 // Set by init before any export can be called, cleared by exit when no user is left.

@@ -27,7 +27,8 @@ private:
 } // namespace
 
 Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
-    : session_(session), index_(index), workqueue_(module_->workqueue), pair_(pair),
+    : session_(session), index_(index), workqueue_(module_->workqueue),
+      attempts_queue_(module_->attempts), ticks_queue_(module_->ticks), pair_(pair),
       heartbeat_(this, on_heartbeat_lost, heartbeat_sent_.get(), session.heartbeat_limits()),
       shown_addresses_(pair)
 {
@@ -42,6 +43,8 @@ Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
 
 Path::~Path()
 {
+	// It kicks the other one last.
+	attempt_.cancel_sync();
 	work_.cancel_sync();
 	WARN_ON_ONCE(connections_.size());
 }
@@ -141,7 +144,7 @@ Status Path::reconnect()
 			return err::ebusy;
 		ended = attempts_ended_;
 		attempts_ = 0;
-		now_ = true;
+		now_ = asked_ = true;
 		if (!joins)
 			set_state(State::Reconnecting);
 	}
@@ -212,8 +215,20 @@ void Path::attempt_ended()
 void Path::run()
 {
 	NoIoScope noio;
-	while (step())
+	while (!smp_load_acquire(&lent_) && step())
 		;
+}
+
+// The owner while it runs. Queues of an attempt that failed never carried a request: what takes
+// them down may wait as long as the attempt did.
+void Path::run_attempt()
+{
+	NoIoScope noio;
+	attempt();
+	if (!reported_up_)
+		tear_down();
+	smp_store_release(&lent_, false);
+	kick();
 }
 
 // One step; false when nothing is to be done until somebody kicks the work item.
@@ -221,8 +236,9 @@ bool Path::step()
 {
 	switch (state()) {
 	case State::Connecting:
-		attempt();
-		return !connected();
+		lent_ = true;
+		attempt_.queue(attempts_queue_);
+		return false;
 	case State::ConnectingError:
 		tear_down();
 		return step_after_failed_attempt();
@@ -252,8 +268,12 @@ void Path::attempt()
 {
 	attempt_number_++;
 	epoch_ = session_.epoch();
+	unanswered_ = false;
 	{
 		LockGuard<SpinLock> held(state_lock_);
+		// Who waits for an attempt waits for an answer.
+		const bool patient = !was_up_ || exchange(asked_, false);
+		answer_timeout_ = patient ? kStepTimeout : msecs_to_jiffies(patience_.next());
 		error_ = 0;
 		// The state may have changed meanwhile; connect() sees that at its first wait.
 	}
@@ -263,6 +283,8 @@ void Path::attempt()
 		fail(s.error(), PathError::Connect);
 		return;
 	}
+	// Whatever was told of it: it works.
+	WRITE_ONCE(port_down_, false);
 	if (const Status up = session_.path_up(*this); !up.ok()) {
 		// The epoch is ours to wait for nobody. All else is an attempt like others.
 		if (up.error() == err::eagain)
@@ -278,15 +300,16 @@ void Path::attempt()
 		attempts_ = 0;
 		// Who joined this attempt needs no other one.
 		if (state_ == State::Connected)
-			now_ = false;
+			now_ = hurry_ = false;
 	}
+	patience_.reset();
 	connected_at_ = jiffies;
 	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
 	if (was_up_)
 		stats_->reconnected();
 	WRITE_ONCE(was_up_, true);
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
-	heartbeat_.start(&*connections_[0], workqueue_);
+	heartbeat_.start(&*connections_[0], ticks_queue_);
 	start_deadline();
 	attempt_ended();
 }
@@ -311,46 +334,56 @@ bool Path::step_after_failed_attempt()
 bool Path::step_reconnecting()
 {
 	bool now;
+	bool hurry;
 	u32 attempts;
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		now = now_;
+		hurry = hurry_;
 		attempts = attempts_;
 	}
+	const bool soon = now || hurry;
 	if (!pausing_) {
 		const u32 longest_ms = session_.reconnect_delay() * u32{MSEC_PER_SEC};
 		const unsigned long lived = connected_at_ ? jiffies - connected_at_ : 0;
-		if (now || lived > msecs_to_jiffies(longest_ms))
+		if (soon || lived > msecs_to_jiffies(longest_ms))
 			backoff_.reset();
 		connected_at_ = 0;
 		tear_down();
 		// Even the impatient wait until the server has seen the end of the old connections.
-		due_ =
-		    jiffies + msecs_to_jiffies(now ? kReconnectPauseMs
-						   : backoff_.next(longest_ms, get_random_u32()));
+		const u32 random = get_random_u32();
+		const u32 pause = soon		? kReconnectPauseMs
+				  : unanswered_ ? backoff_.next_unanswered(random)
+						: backoff_.next(longest_ms, random);
+		unanswered_ = false;
+		due_ = jiffies + msecs_to_jiffies(pause);
 		pausing_ = true;
-	} else if (now) {
+	} else if (soon) {
+		backoff_.reset();
 		due_ = jiffies;
 	}
 	if (time_before(jiffies, due_)) {
 		// A kick meanwhile runs the step early, and it comes here again.
 		const unsigned long rest = due_ - jiffies;
 		LockGuard<SpinLock> held(state_lock_);
-		if (state_ == State::Reconnecting && now_ == now)
+		const bool same = state_ == State::Reconnecting && now_ == now && hurry_ == hurry;
+		if (same)
 			work_.requeue_after(workqueue_, rest);
-		return state_ != State::Reconnecting || now_ != now;
+		return !same;
 	}
 	pausing_ = false;
-	if (!now && !may_reconnect(attempts, session_.max_reconnects())) {
+	if (!soon && !may_reconnect(attempts, session_.max_reconnects())) {
 		log_warning(log_name(), "giving up after %u attempts", attempts);
 		go(State::Closing);
 		return true;
 	}
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		now_ = false;
+		now_ = hurry_ = false;
 		refused_ = false;
-		attempts_++;
+		// What was in the way of those before was no fault of the server.
+		if (!hurry)
+			attempts_++;
 	}
 	trace::reconnect_work(*this);
 	go(State::Connecting);

@@ -3,7 +3,9 @@
 //
 // Its work item is the only owner of its life (protocol B.1). Everybody else records what he saw
 // or wants, by fail(), request_*() or reconnect(), and wakes the owner. The states and what may
-// follow what are rtrs/pure/client_path_state.hh.
+// follow what are rtrs/pure/client_path_state.hh. An attempt to connect, which waits long, is an
+// item of its own on a queue of its own (module.hh): while it runs, it is the owner, and hands
+// back.
 //
 //	Connecting ──> Connected ──fail()──> Reconnecting ──pause──> Connecting
 //	     └─fail()─> ConnectingError ──────────┘   (the first attempt ends here instead)
@@ -83,6 +85,13 @@ public:
 	// After wait_end().
 	void remove_files();
 
+	// ---- ports (ports.cc); process context ----
+
+	// The port that the path used last.
+	bool uses_port(TextView device, u32 port);
+	void on_port_event(PortEvent event);
+	bool port_down() const { return READ_ONCE(port_down_); }
+
 	// ---- called from connections, in any context ----
 
 	// Something went wrong: leaves Connected or Connecting, if it is in one of them.
@@ -90,8 +99,8 @@ public:
 	void fail(Error error, PathError kind);
 	// Wakes the owner out of await().
 	void wake() { changed_.wake_all(); }
-	// Leaves Connected, if it is there, and comes back at once, for an attempt of the present
-	// epoch. Any context.
+	// Leaves Connected or Connecting, if it is there, and comes back at once, for an attempt of
+	// the present epoch. Any context.
 	void start_again(Error error, PathError kind);
 	// FENCE_DONE and the like are ours alone; see limits of J.1.
 	bool fences() const { return fences_; }
@@ -114,14 +123,32 @@ public:
 	// ---- for the steps of connections, by the owner ----
 
 	// Waits until done() or EHOSTUNREACH and the like from fail(), ETIMEDOUT, ECONNABORTED.
-	template <class F> Status await(F &&done)
+	template <class F> Status await(F &&done, unsigned long timeout = kStepTimeout)
 	{
 		const Status s = changed_.wait_for(
-		    kStepTimeout, [&] { return done() || state() != ClientPathState::Connecting; });
+		    timeout, [&] { return done() || state() != ClientPathState::Connecting; });
 		if (state() != ClientPathState::Connecting)
 			return failure();
 		return s;
 	}
+	// Whatever the state: what is waited for is certain to come.
+	template <class F> void await_answer(F &&done)
+	{
+		WARN_ON_ONCE(!changed_.wait_for(kStepTimeout, static_cast<F &&>(done)).ok());
+	}
+	// Until then (jiffies), or as await().
+	Status sleep_until(unsigned long due)
+	{
+		if (time_after(due, jiffies))
+			(void)await([] { return false; }, due - jiffies);
+		return state() == ClientPathState::Connecting ? Status() : Status(failure());
+	}
+	// Jiffies that the running attempt waits for the server's answer to a connection request.
+	unsigned long answer_timeout() const { return answer_timeout_; }
+	// The running attempt ends because nobody answered.
+	void heard_nothing() { unanswered_ = true; }
+	// It asks for an address, or no more.
+	void set_resolving(bool on) { WRITE_ONCE(resolving_, on); }
 	const rtrs_addr_pair &addresses() const { return pair_; }
 	ConnectRequestFields greeting(u16 cid) const;
 	// Of the running or last attempt.
@@ -167,6 +194,7 @@ private:
 
 	// Steps of the owner: path.cc.
 	void run();
+	void run_attempt();
 	bool step();
 	bool step_after_failed_attempt();
 	bool step_reconnecting();
@@ -240,6 +268,8 @@ private:
 	Session &session_;
 	const u32 index_;
 	const cxxrt::Workqueue &workqueue_;
+	const cxxrt::Workqueue &attempts_queue_;
+	const cxxrt::Workqueue &ticks_queue_;
 	Uuid uuid_{};
 	cxxrt::TextBuffer<kSessionNameSize + RTRS_PAIR_TEXT> log_name_;
 
@@ -250,6 +280,8 @@ private:
 	u32 attempts_ = 0;	 // automatic ones since the path was connected
 	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
 	bool now_ = false;	 // reconnect without a long pause
+	bool hurry_ = false;	 // likewise: what was in the way may be there no more
+	bool asked_ = false;	 // somebody waits for the next attempt
 	bool ending_ = false;	 // no way back from Closed
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
 
@@ -260,9 +292,14 @@ private:
 	bool was_up_ = false;	 // it connected at least once
 	bool reported_up_ = false;
 	bool pausing_ = false; // in Reconnecting: torn down, until due_
+	bool lent_ = false;    // the item of the attempt is the owner
 	u32 epoch_ = 0;
-	bool refused_ = false; // the server is not the session's any more: no automatic attempt
+	bool refused_ = false;	  // the server is not the session's any more: no automatic attempt
+	bool unanswered_ = false; // the last attempt
+	bool resolving_ = false;  // it asks for an address
 	ReconnectBackoff backoff_;
+	AnswerPatience patience_;
+	unsigned long answer_timeout_ = kStepTimeout;
 	unsigned long connected_at_ = 0; // jiffies; 0: not since the last pause
 	unsigned long due_ = 0;		 // jiffies
 	DmaBuffer info_request_;
@@ -308,9 +345,11 @@ private:
 	cxxrt::Mutex info_lock_{cxxrt::lock_class<"rtrs_path_info">()};
 	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
 	u32 hca_port_ = 0;
+	bool port_down_ = false;
 	rtrs_addr_pair shown_addresses_{};
 
 	cxxrt::DelayedWork<Path, &Path::run> work_{this};
+	cxxrt::Work<Path, &Path::run_attempt> attempt_{this};
 };
 
 } // namespace rtrs::client

@@ -94,6 +94,7 @@ Status Path::use_device(rdma_cm_id *id)
 	LockGuard<Mutex> held(info_lock_);
 	hca_name_.assign(TextView::of(dev_name(&device_.ibdev()->dev)));
 	hca_port_ = id->port_num;
+	WRITE_ONCE(port_down_, !limits_.port_active);
 	return {};
 }
 

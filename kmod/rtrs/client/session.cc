@@ -251,12 +251,12 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 		return err::einval;
 	}
 	LockGuard<Mutex> held(paths_lock_);
+	heartbeat_choice_.agree(reply.short_heartbeats);
+	apply_heartbeat_limits();
 	if (!limits_) {
 		const u32 permits = permit_count(reply.queue_depth);
 		if (!permits) {
 			log_error(path.log_name(),
-	heartbeat_choice_.agree(reply.short_heartbeats);
-	apply_heartbeat_limits();
 				  "the server's queue depth of %u leaves no slot for data",
 				  reply.queue_depth.value);
 			return err::einval;
@@ -297,6 +297,8 @@ Status Session::path_up(Path &path)
 	if (!path.become_connected())
 		return err::econnaborted;
 	path.counted = true;
+	// There is another way now.
+	leave_dead_ports();
 	if (paths_up_++ == 0 && events_enabled_)
 		link_event_(user_, RTRS_CLT_RECONNECTED);
 	return {};

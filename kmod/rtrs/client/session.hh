@@ -45,6 +45,7 @@ public:
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
+	// Those of all paths; each is read by itself, at any time.
 	const HeartbeatLimits &heartbeat_limits() const { return heartbeat_limits_; }
 	u32 irq_connections() const { return irq_connections_; }
 	u32 poll_connections() const { return poll_connections_; }
@@ -63,6 +64,11 @@ public:
 	// into a session that the server has lost; ECONNABORTED: the path is wanted no more.
 	Status path_up(Path &path);
 	void path_down(Path &path);
+
+	// ---- ports.cc ----
+
+	// Tells the paths that used this port last. Process context.
+	void on_port_event(TextView device, u32 port, PortEvent event);
 
 	// ---- fence.cc (protocol J.1); process context, by the owner of a path that is drained
 	// ----
@@ -127,14 +133,17 @@ private:
 	Status insert(Path &path);
 	void retire(Path &path);
 
+	void apply_heartbeat_limits();
+
 	// fence.cc
 	// Which paths could carry a fence: no one; such that have no room for it now; some have it.
 	enum class Carriers : u8 { None, Busy, Asked };
 	Carriers ask_carriers(const Path &dead);
 	bool is_carried(u32 serial);
 	bool server_lost_us(const Path &path);
-	void apply_heartbeat_limits();
 
+	// ports.cc
+	void leave_dead_ports();
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
@@ -174,6 +183,7 @@ private:
 	Paths paths_;
 	cxxrt::IdAllocator indices_;
 	cxxrt::Box<SessionLimits> limits_; // set once
+	HeartbeatChoice heartbeat_choice_;
 
 	cxxrt::Guarded<Operations, cxxrt::SpinLock> operations_{
 	    cxxrt::lock_class<"rtrs_operations">()};
@@ -183,7 +193,6 @@ private:
 	cxxrt::Mutex links_lock_{cxxrt::lock_class<"rtrs_links">()};
 	u32 paths_up_ = 0;
 	bool events_enabled_ = false;
-	HeartbeatChoice heartbeat_choice_;
 	u32 epoch_ = 1; // written under links_lock_
 
 	// One fence at a time. Of the locks within it, Documentation/locking.md has the list.

@@ -68,6 +68,37 @@ constexpr ClientPathState after_error(ClientPathState s)
 	return s;
 }
 
+// What happens to the RDMA port that a path used last.
+enum class PortEvent : u8 {
+	Down,	 // its cable is out
+	Up,	 // it is in, or was all the time: some devices tell it twice
+	Changed, // it has new addresses, or the device has just come
+};
+
+enum class PortReaction : u8 {
+	None,
+	Hurry,	 // end the pause before the next attempt
+	Restart, // the running attempt asks in vain: begin the next
+};
+
+// A path that is connected is left to Session::leave_dead_ports(). `in_vain`: the port was down
+// when the running attempt began or since, and it does not ask for an address just now, which it
+// would find by itself. An attempt may be the one that somebody waits for who made the path
+// (`was_up` false): it goes on.
+constexpr PortReaction on_port_event(ClientPathState s, PortEvent event, bool in_vain, bool was_up)
+{
+	using S = ClientPathState;
+	if (event == PortEvent::Down || !was_up)
+		return PortReaction::None;
+	if (s == S::Reconnecting)
+		return PortReaction::Hurry;
+	if (event == PortEvent::Up && in_vain && s == S::Connecting)
+		return PortReaction::Restart;
+	if (event == PortEvent::Up && s == S::ConnectingError)
+		return PortReaction::Hurry;
+	return PortReaction::None;
+}
+
 // For logs.
 constexpr const char *to_text(ClientPathState s)
 {

@@ -32,14 +32,50 @@ public:
 		return pause + random % cxxrt::min_of(pause, kMaxReconnectJitterMs);
 	}
 
-	// The path was connected for longer than the longest pause, or an administrator asks.
+	// The same after an attempt that nobody answered, neither with an address nor with a word:
+	// a cable is out, or the peer is. That is no reason to wait longer each time, for nobody is
+	// kept busy by it; nor has the server to see the end of something before.
+	constexpr u32 next_unanswered(u32 random) const
+	{
+		return kUnansweredPauseMs + random % kUnansweredPauseMs;
+	}
+
+	// The path was connected for longer than the longest pause, an administrator asks, or what
+	// was in the way is there no more.
 	constexpr void reset() { pauses_ = 0; }
 
 private:
 	static_assert(kReconnectPauseMs > 0);
-	enum : u32 { kDoublings = 16 }; // so often 1 s stays a number of 32 bits
+	enum : u32 {
+		kDoublings = 16, // so often 1 s stays a number of 32 bits
+		kUnansweredPauseMs = 250,
+	};
 
 	u32 pauses_ = 0; // in a row
+};
+
+// How long an attempt to reconnect waits for the peer's answer to a connection request. The
+// connection manager repeats a request that was lost after 6 s only. So the first attempts are
+// short: a cable that was out is back soon. Later ones are longer: a server that is busy, as after
+// its restart with all of its clients, must not be asked anew before it can answer.
+class AnswerPatience {
+public:
+	// Milliseconds for the attempt that begins.
+	constexpr u32 next()
+	{
+		const u32 ms = kFirstMs << attempts_;
+		if (ms >= kConnectTimeoutMs)
+			return kConnectTimeoutMs;
+		attempts_++;
+		return ms;
+	}
+	// The path is connected.
+	constexpr void reset() { attempts_ = 0; }
+
+private:
+	enum : u32 { kFirstMs = 1500 };
+
+	u32 attempts_ = 0; // in a row
 };
 
 } // namespace rtrs

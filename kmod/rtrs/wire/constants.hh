@@ -32,11 +32,13 @@ constexpr u32 kMaxResponseError = (1u << kResponseErrorBits) - 1;
 
 constexpr u32 kHeartbeatIntervalMs = 5000;
 constexpr u32 kHeartbeatMissedMax = 5;
-constexpr u32 kConnectTimeoutMs = 30000;
-constexpr u32 kReconnectPauseMs = 1000;
 // Between peers of which both know them (protocol J.4).
 constexpr u32 kShortHeartbeatIntervalMs = 1000;
 constexpr u32 kShortHeartbeatMissedMax = 4;
+constexpr u32 kConnectTimeoutMs = 30000;
+// How long a question for an address or a route waits for its answer before it is asked anew.
+constexpr u32 kAskAgainMs = 1000;
+constexpr u32 kReconnectPauseMs = 1000;
 constexpr u32 kMaxSignalInterval = 512;
 // Protocol J.1: how long a client waits for the end of a fence before it gives up the path that
 // carries it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One of three paths stays cut while the server's modules are loaded anew: the other two are connected soon, and the disk
-works; the third one follows when its cable is back."""
+"""One of three paths stays cut while the server's modules are loaded anew: the other two are connected soon, and the
+disk works; the third one follows when its cable is back."""
 
 from vmlab import rnbd
 from vmlab.fio import Verify, verify

@@ -21,9 +21,14 @@ def run(lab: Lab) -> None:
         texts = [rnbd.map_text(lab, "/dev/lie", session=name, dest_port=ports[name]) for name in SILENT]
         # The last one shares a session that somebody else opens.
         texts.append(rnbd.map_text(lab, "/dev/other", session=SILENT[0], dest_port=ports[SILENT[0]]))
+        # And one waits for an address, while neighbours come and go.
+        texts.append(f"sessname=nobody path=ip:{lab.client.address()}@ip:10.10.0.77 device_path=/dev/nobody")
         maps = [lab.client.spawn(f"! echo '{text}' >{rnbd.CTL}/map_device", 120) for text in texts]
-        rnbd.wait_until(lab.client, f"[ $(ls /sys/class/rtrs-client | wc -w) -ge {len(SILENT)} ]", 30, "the sessions")
-        lab.client.run("sleep 2")
+        rnbd.wait_until(lab.client, f"[ $(ls /sys/class/rtrs-client | wc -w) -gt {len(SILENT)} ]", 30, "the sessions")
+        neighbour = f"10.10.0.88 dev {lab.client.netdev()}"
+        lab.client.run("n=0\nwhile [ $n -lt 200 ]; do\n"
+                       f"ip neigh replace {neighbour} lladdr 52:54:00:00:00:$((10 + n % 80)) nud reachable\n"
+                       f"n=$((n + 1)); done\nip neigh del {neighbour}\nsleep 2")
         for job in maps:
             rnbd.check(job.running, "a map ended although its server is silent")
         seconds = rnbd.timed(lab.client, "rmmod rnbd_client", 120)

@@ -25,6 +25,8 @@ constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
 constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
 // A registered region and the message.
 constexpr u32 kServiceSges = 2;
+// Of a send queue that doesn't fit the device it is made half as long, but no shorter than this.
+constexpr u32 kMinSendWrs = 32;
 
 // One request in so many is signaled. Room in the send queue comes back only with a signaled
 // completion, so the interval is added to the queue's size; a quarter of the depth, but at least
@@ -32,6 +34,12 @@ constexpr u32 kServiceSges = 2;
 u32 signal_interval(QueueDepth depth)
 {
 	return clamp(depth.value / 4, 16u, 64u);
+}
+
+// How drivers refuse a queue pair that is too large.
+bool is_for_size(Error e)
+{
+	return e == err::enomem || e == err::einval;
 }
 
 } // namespace
@@ -252,7 +260,7 @@ void ClientConnection::drop_id()
 	rdma_destroy_id(id);
 }
 
-Status ClientConnection::create_queues_for_role()
+rtrs_queue_config ClientConnection::queue_config() const
 {
 	const DeviceLimits &dev = path_.device_limits();
 	const int vectors = path_.device().ibdev()->num_comp_vectors;
@@ -260,8 +268,8 @@ Status ClientConnection::create_queues_for_role()
 	config.qp_event = on_qp_event;
 	config.max_chain = kMaxChain;
 	if (is_service()) {
-		config.send_wrs = min_of(kServiceWrs, dev.queue_wrs);
-		config.recv_wrs = config.send_wrs;
+		config.send_wrs = min_of(kServiceWrs, dev.send_wrs);
+		config.recv_wrs = min_of(kServiceWrs, dev.queue_wrs);
 		config.send_sges = min_of(kServiceSges, dev.send_sges);
 		config.signal_interval = 16;
 		config.cq_vector = static_cast<int>(raw_smp_processor_id()) % vectors;
@@ -272,23 +280,38 @@ Status ClientConnection::create_queues_for_role()
 		// All requests at once, and those that are answered but not yet retired.
 		config.send_wrs =
 		    min_of(kWrsPerRequest * depth.value + kMaxChain * config.signal_interval,
-			   dev.queue_wrs);
+			   dev.send_wrs);
 		// An answer takes two receives at most: SEND_WITH_INV and the immediate.
 		config.recv_wrs = min_of(2 * depth.value, dev.queue_wrs);
 		config.send_sges = dev.send_sges;
 		config.cq_vector = (cid() - 1) % vectors;
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
 		config.batch = is_polled() ? nullptr : on_batch;
-	}
-	if (!is_service()) {
 		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
 		config.max_chain = 2 * batch + Registration::kMaxGuards;
-		chain_ = TRY(Array<ChainEntry>::create(batch));
-		sges_ = TRY(Array<ib_sge>::create(kChainSges));
-		gated_ = path_.device().repeats_local_work();
 	}
-	send_sges_ = config.send_sges;
-	return create_queues(path_.device().get(), id_, config);
+	return config;
+}
+
+// What a device allows for a queue, and for a work request, does not have to go together:
+// ConnectX-5 says 32768 and 30 segments, and has no room for 2048 work requests of 18. Nor has its
+// memory to be there.
+Status ClientConnection::create_queues_for_role()
+{
+	for (;;) {
+		const rtrs_queue_config config = queue_config();
+		if (!is_service()) {
+			const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
+			chain_ = TRY(Array<ChainEntry>::create(batch));
+			sges_ = TRY(Array<ib_sge>::create(kChainSges));
+			gated_ = path_.device().repeats_local_work();
+		}
+		send_sges_ = config.send_sges;
+		const Status s = create_queues(path_.device().get(), id_, config);
+		if (s.ok() || !is_for_size(s.error()) || config.send_wrs / 2 < kMinSendWrs)
+			return s;
+		path_.shorten_send_queues(config.send_wrs / 2);
+	}
 }
 
 Status ClientConnection::request_connection()

@@ -147,6 +147,7 @@ private:
 	Status ask_for_address();
 	Status resolve_route();
 	void drop_id();
+	rtrs_queue_config queue_config() const;
 	Status create_queues_for_role();
 	Status request_connection();
 

@@ -23,6 +23,7 @@ constexpr u32 kRegionSges = 2;
 struct DeviceLimits {
 	u32 max_pages;	 // of a fast-registration region
 	u32 queue_wrs;	 // in a send or receive queue, the drain marker left out
+	u32 send_wrs;	 // in a send queue: as before, until one did not fit
 	u32 send_sges;	 // of a work request of an I/O connection
 	u32 max_message; // bytes that one work request moves
 	ib_mr_type mr_type;
@@ -42,6 +43,7 @@ struct DeviceLimits {
 		return DeviceLimits{
 		    .max_pages = cxxrt::min_of(kClientMaxSegments, a.max_fast_reg_page_list_len),
 		    .queue_wrs = static_cast<u32>(a.max_qp_wr) - 1,
+		    .send_wrs = static_cast<u32>(a.max_qp_wr) - 1,
 		    .send_sges = cxxrt::min_of(static_cast<u32>(a.max_send_sge), kMaxSendSges),
 		    .max_message = port_attr.max_msg_sz,
 		    .mr_type = a.kernel_cap_flags & IBK_SG_GAPS_REG ? IB_MR_TYPE_SG_GAPS

@@ -158,6 +158,8 @@ public:
 	Status use_device(rdma_cm_id *id);
 	const PathDevice &device() const { return device_; }
 	const DeviceLimits &device_limits() const { return limits_; }
+	// Of this attempt: a longer one does not fit the device.
+	void shorten_send_queues(u32 wrs);
 	// Known when cid 0 is connected.
 	QueueDepth queue_depth() const { return session_limits_->reply.queue_depth; }
 

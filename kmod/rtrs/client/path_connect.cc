@@ -98,6 +98,13 @@ Status Path::use_device(rdma_cm_id *id)
 	return {};
 }
 
+void Path::shorten_send_queues(u32 wrs)
+{
+	log_info(log_name(), "the device has no room for its send queues, trying %u work requests",
+		 wrs);
+	limits_.send_wrs = wrs;
+}
+
 Status Path::agree_on_limits()
 {
 	// The server knows the session now, so every path may create it anew (protocol A.8).

@@ -40,6 +40,15 @@
 	CASE(fence_of_a_stale_path_holds_nobody_up)         \
 	CASE(fence_of_an_instance_counts_as_an_attempt)
 
+#define ATTEMPTS_CASES(CASE)                               \
+	CASE(attempts_ask_again_for_an_address)            \
+	CASE(attempts_end_without_breaking_off_a_question) \
+	CASE(attempts_leave_a_dead_port_at_once)           \
+	CASE(attempts_keep_the_last_path)                  \
+	CASE(attempts_begin_when_the_port_is_up)           \
+	CASE(attempts_repeat_a_request_that_was_lost)      \
+	CASE(attempts_shorten_queues_that_do_not_fit)
+
 #define POLICY_CASES(CASE)                       \
 	CASE(policy_round_robin_takes_turns)     \
 	CASE(policy_min_inflight_takes_the_idle) \
@@ -62,6 +71,7 @@ extern "C" {
 REQUEST_CASES(KUNIT_DECLARE_CASE)
 BATCH_CASES(KUNIT_DECLARE_CASE)
 FENCE_CASES(KUNIT_DECLARE_CASE)
+ATTEMPTS_CASES(KUNIT_DECLARE_CASE)
 POLICY_CASES(KUNIT_DECLARE_CASE)
 STATS_CASES(KUNIT_DECLARE_CASE)
 PERMITS_CASES(KUNIT_DECLARE_CASE)

@@ -42,6 +42,9 @@ void Fabric::run_cm()
 		out.status = own->status;
 		out.param.conn.private_data = &own->data;
 		out.param.conn.private_data_len = sizeof(own->data);
+		if (out.event == RDMA_CM_EVENT_ADDR_RESOLVED ||
+		    out.event == RDMA_CM_EVENT_ADDR_ERROR)
+			WRITE_ONCE(own->id->asking, false);
 		if (!READ_ONCE(own->id->gone))
 			own->id->event_handler(own->id, &out);
 	}
@@ -50,9 +53,23 @@ void Fabric::run_cm()
 // No event afterwards.
 void Fabric::forget(Id *id)
 {
+	broken_off += READ_ONCE(id->asking);
 	WRITE_ONCE(id->gone, true);
 	cm_.queue(cm_queue_);
 	cm_queue_.flush();
+}
+
+void Fabric::set_asking(Id *id)
+{
+	WRITE_ONCE(id->asking, true);
+	WRITE_ONCE(asking_[id->path], id);
+}
+
+void Fabric::answer_question(u32 path)
+{
+	mute[path] = false;
+	if (Id *id = exchange(asking_[path], static_cast<Id *>(nullptr)))
+		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
 }
 
 } // namespace fake
@@ -85,7 +102,7 @@ int rdma_set_reuseaddr(rdma_cm_id *, int)
 	return 0;
 }
 
-int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigned long)
+int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigned long timeout_ms)
 {
 	auto *id = static_cast<Id *>(base);
 	const auto &to = *reinterpret_cast<const sockaddr_in *>(dst);
@@ -93,13 +110,24 @@ int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigne
 	if (host < 1 || host > fake::kPaths)
 		return -EHOSTUNREACH;
 	id->path = host - 1;
-	id->device = Fabric::now->device.ibdev;
-	id->port_num = 1;
+	Fabric &f = *Fabric::now;
+	f.set_asking(id);
+	f.longest_question = max_of(f.longest_question, static_cast<u32>(timeout_ms));
+	WRITE_ONCE(f.questions[id->path], f.questions[id->path] + 1);
+	if (f.mute[id->path])
+		return 0;
+	// The time is not waited for.
+	if (f.lost_questions[id->path]) {
+		f.lost_questions[id->path]--;
+		return f.tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	}
+	id->device = f.device.ibdev;
+	id->port_num = id->path + 1;
 	auto &src = reinterpret_cast<sockaddr_in &>(id->route.addr.src_addr);
 	src.sin_family = AF_INET;
 	src.sin_addr.s_addr = cpu_to_be32(0x0a000064 + host);
 	memcpy(&id->route.addr.dst_addr, dst, sizeof(to));
-	return Fabric::now->tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+	return f.tell(id, RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
 int rdma_resolve_route(rdma_cm_id *id, unsigned long)
@@ -112,8 +140,14 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 	auto *id = static_cast<Id *>(base);
 	const Result<ConnectRequestFields> request =
 	    parse_connect_request(ByteView(param->private_data, sizeof(ConnectRequest)));
-	if (!request.ok() || Fabric::now->refuse[id->path])
+	if (!request.ok() || Fabric::now->refuse[id->path]) {
+		WRITE_ONCE(Fabric::now->refused[id->path], Fabric::now->refused[id->path] + 1);
 		return Fabric::now->tell(id, RDMA_CM_EVENT_REJECTED);
+	}
+	if (Fabric::now->deaf[id->path]) {
+		WRITE_ONCE(Fabric::now->unheard[id->path], Fabric::now->unheard[id->path] + 1);
+		return 0;
+	}
 	id->cid = request.value().cid.value;
 	u32 &serial = Fabric::now->serial[id->path];
 	if (id->cid == 0)

@@ -32,6 +32,7 @@ Result<Box<Fabric>> Fabric::create()
 	dev.ops.post_send = post_send;
 	dev.ops.post_recv = post_recv;
 	dev.num_comp_vectors = 1;
+	dev.phys_port_cnt = kPaths;
 	dev.attrs.max_send_sge = 4;
 	dev.attrs.max_fast_reg_page_list_len = 32;
 	dev.attrs.max_qp_wr = 4096;
@@ -206,6 +207,27 @@ void Fabric::kill(u32 path, bool back)
 		}
 	}
 	cm_.queue(cm_queue_);
+}
+
+void Fabric::tell_port(u32 path, ib_event_type type)
+{
+	ib_event event{};
+	event.device = device.ibdev;
+	event.event = type;
+	event.element.port_num = path + 1;
+	handler_->handler(handler_, &event);
+}
+
+void Fabric::pull(u32 path)
+{
+	out_[path] = true;
+	tell_port(path, IB_EVENT_PORT_ERR);
+}
+
+void Fabric::push(u32 path)
+{
+	out_[path] = false;
+	tell_port(path, IB_EVENT_PORT_ACTIVE);
 }
 
 void Fabric::release_held()

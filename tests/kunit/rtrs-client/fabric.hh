@@ -39,6 +39,7 @@ struct Id : rdma_cm_id {
 	u32 path = 0; // by the destination
 	u16 cid = 0;
 	bool gone = false;
+	bool asking = false; // for its address
 };
 
 struct CmEvent {
@@ -119,6 +120,23 @@ public:
 	void settle();
 
 	bool refuse[kPaths] = {};
+	// Attempts that were refused.
+	u32 refused[kPaths] = {};
+	// So many questions for its address find no answer in their time.
+	u32 lost_questions[kPaths] = {};
+	u32 questions[kPaths] = {};
+	u32 longest_question = 0; // ms
+	// Requests for a connection are not answered; how many came.
+	bool deaf[kPaths] = {};
+	u32 unheard[kPaths] = {};
+	// The question is not answered at all, until answer_question().
+	bool mute[kPaths] = {};
+	void answer_question(u32 path);
+	// Ids that were destroyed while their question was open.
+	u32 broken_off = 0;
+	// Each path has a port of the device; what becomes of its cable.
+	void pull(u32 path);
+	void push(u32 path);
 	// Whether it offers fences to paths that connect; by which of them it answers none.
 	bool fences = false;
 	bool silent[kPaths] = {};
@@ -129,6 +147,9 @@ public:
 	bool wait_asked(u32 path, u32 serial);
 	// Over that path: the other one has been ended.
 	bool say_fenced(u32 path, u32 serial);
+	// The longest send queue that there is room for, and of all that were made.
+	u32 send_room = ~0u;
+	u32 longest_queue = 0;
 	// Completions of LOCAL_INV, or of all sends, wait for release_held().
 	bool hold_invalidations = false;
 	bool hold_sends = false;
@@ -148,9 +169,13 @@ public:
 	int tell(Id *id, rdma_cm_event_type type, int status = 0,
 		 const rtrs::ConnectReply *data = nullptr);
 	void forget(Id *id);
+	void listen(ib_event_handler *handler) { handler_ = handler; }
+	bool is_out(u32 port) const { return port && out_[port - 1]; }
+	void set_asking(Id *id);
 
 	rtrs_device device{};
-	static Fabric *now; // the one that exists
+	void *client_data = nullptr; // of the device
+	static Fabric *now;	     // the one that exists
 
 private:
 	struct Arrived {
@@ -165,6 +190,7 @@ private:
 	void receive_request(Port &port, rtrs::Immediate imm);
 	void receive_fence(Port &port, u32 serial);
 	bool send_to_client(Port &port, u32 immediate);
+	void tell_port(u32 path, ib_event_type type);
 	void run_wire();
 	void run_cm();
 	void deliver(Port &port);
@@ -178,6 +204,9 @@ private:
 	u32 requests_ = 0;
 	u32 posts_ = 0;
 	u32 asked_[kPaths] = {};
+	Id *asking_[kPaths] = {};
+	ib_event_handler *handler_ = nullptr;
+	bool out_[kPaths] = {};
 	cxxrt::WaitQueue arrivals_changed_{cxxrt::lock_class<"kunit arrivals">()};
 	cxxrt::List<CmEvent, &CmEvent::node> events_;
 

@@ -173,7 +173,9 @@ CASE(fence_of_an_instance_counts_as_an_attempt)
 	REQUIRE(slot);
 	Completion heard;
 	c.io(slot).priv = &heard;
-	c.io(slot).at_end = [](Io &io) { static_cast<Completion *>(io.priv)->wait(); };
+	c.io(slot).at_end = [](Io &io) {
+		static_cast<Completion *>(io.priv)->wait();
+	};
 	const u32 before = c.fabric->serial[0];
 	c.fabric->instance = 2;
 	c.fabric->kill(0, true);

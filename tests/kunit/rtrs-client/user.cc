@@ -69,6 +69,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 		io = TRY(make_box<Io>(GFP_KERNEL));
 	c->fabric = TRY(Fabric::create());
 	c->fabric->fences = options.fences;
+	c->fabric->send_room = options.send_room;
 	c->fabric->device.ibdev->attrs.max_qp_wr = static_cast<int>(options.queue);
 	c->fabric->device.repeats_local_work = options.soft_roce;
 	TRY(Status::from_code(rtrs_client_start()));
@@ -86,7 +87,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 	params.paths = pairs;
 	params.nr_paths = paths;
 	params.port = 1234;
-	params.reconnect_delay = 1;
+	params.reconnect_delay = options.reconnect_delay;
 	params.max_reconnects = -1;
 	params.priv = c.get();
 	params.link_event = link_event;

@@ -40,6 +40,8 @@ public:
 		bool fences = false;	// the server offers them
 		u32 queue = 4096;	// work requests that a queue of the device holds
 		bool soft_roce = false; // local work is done twice
+		u32 reconnect_delay = 1;
+		u32 send_room = ~0u; // work requests of a send queue that fits the device
 	};
 	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1)
 	{

@@ -210,7 +210,11 @@ void rtrs_device_close(rtrs_device *) {}
 int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *, rdma_cm_id *id,
 				  const rtrs_queue_config *config)
 {
-	return Fabric::now->add_port(con, static_cast<fake::Id *>(id), *config).code();
+	Fabric &f = *Fabric::now;
+	if (config->send_wrs > f.send_room)
+		return -ENOMEM;
+	f.longest_queue = max_of(f.longest_queue, config->send_wrs);
+	return f.add_port(con, static_cast<fake::Id *>(id), *config).code();
 }
 
 void rtrs_connection_drain(rtrs_connection *con)
@@ -246,9 +250,37 @@ int ib_map_mr_sg(ib_mr *mr, scatterlist *sg, int nents, unsigned int *, unsigned
 	return nents;
 }
 
-int ib_query_port(ib_device *, u32, ib_port_attr *attr)
+int ib_query_port(ib_device *, u32 port, ib_port_attr *attr)
 {
 	*attr = {};
+	attr->state = Fabric::now->is_out(port) ? IB_PORT_DOWN : IB_PORT_ACTIVE;
 	attr->max_msg_sz = 1 << 30;
 	return 0;
+}
+
+// ---- events of the device's ports ----
+
+int ib_register_client(ib_client *client)
+{
+	return client->add(Fabric::now->device.ibdev);
+}
+
+void ib_unregister_client(ib_client *client)
+{
+	client->remove(Fabric::now->device.ibdev, Fabric::now->client_data);
+}
+
+void ib_set_client_data(ib_device *, ib_client *, void *data)
+{
+	Fabric::now->client_data = data;
+}
+
+void ib_register_event_handler(ib_event_handler *handler)
+{
+	Fabric::now->listen(handler);
+}
+
+void ib_unregister_event_handler(ib_event_handler *)
+{
+	Fabric::now->listen(nullptr);
 }

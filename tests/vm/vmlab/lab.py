@@ -115,7 +115,8 @@ class Lab:
             system.make_disk(disk)
         spec = Spec(role, n + 1, self.kernel, self._plain_tree if disk else self._trees[role],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables),
-                    disk=disk, plugin=self.options.plugin)
+                    disk=disk, plugin=self.options.plugin,
+                    command_line="" if self.ours("client") else "vm.neighbours=known")
         ends = [cable.ends[n] for cable in self.cables]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine

@@ -10,7 +10,9 @@ using fake::Client;
 
 namespace {
 
-constexpr u32 kSoon = 1000; // ms
+// Milliseconds, with room for a busy machine: shorter than what it would take otherwise.
+constexpr u32 kSoon = 3000;
+constexpr u32 kNever = 15000;
 
 // Milliseconds until condition() holds; more than `limit` if it does not.
 template <class F> u32 ms_until(u32 limit, F &&condition)
@@ -35,9 +37,8 @@ CASE(attempts_ask_again_for_an_address)
 	const u32 questions = c.fabric->questions[0];
 	c.fabric->lost_questions[0] = kLost;
 	c.fabric->kill(0, true);
-	// The pause, the questions, and a pause with its part by chance.
-	EXPECT(ms_until(6000, [&] { return c.fabric->serial[0] != serial; }) <=
-	       2000 + kLost * 1000 + 500);
+	// A pause of up to 2 s, and a second for each question; far from the time of an attempt.
+	EXPECT(ms_until(kNever, [&] { return c.fabric->serial[0] != serial; }) <= 10000);
 	EXPECT(c.fabric->questions[0] - questions > kLost);
 	EXPECT_EQ(c.fabric->longest_question, 1000);
 	EXPECT_EQ(c.fabric->broken_off, 0);
@@ -145,35 +146,37 @@ CASE(attempts_begin_when_the_port_is_up)
 	c.fabric->pull(0);
 	c.fabric->push(0);
 	c.fabric->answer_question(0);
-	EXPECT(ms_until(2 * kSoon, [&] { return c.fabric->serial[0] != second; }) <= 2 * kSoon);
+	EXPECT(ms_until(kNever, [&] { return c.fabric->serial[0] != second; }) <= kSoon);
 	EXPECT_EQ(c.fabric->broken_off, 0);
 }
 
 // The cable goes when the address is known already, and the request for a connection is lost: its
-// end is waited for, but not for long, and not at all when the port is up again.
+// answer is waited for, but not for long, and not at all when the port is up again.
 CASE(attempts_repeat_a_request_that_was_lost)
 {
 	auto made = Client::create(1, {.reconnect_delay = 30});
 	REQUIRE(made.ok());
 	Client &c = **made;
-	for (u32 round = 0; round < 2; round++) {
-		const bool tells = round != 0;
-		const u32 serial = c.fabric->serial[0];
-		const u32 unheard = c.fabric->unheard[0];
-		c.fabric->deaf[0] = true;
-		c.fabric->kill(0, true);
-		REQUIRE(ms_until(5000, [&] { return c.fabric->unheard[0] != unheard; }) <= 5000);
-		if (tells)
-			c.fabric->pull(0);
-		c.fabric->deaf[0] = false;
-		if (tells)
-			c.fabric->push(0);
-		// A patience of 1.5 s and a pause of 0.5; or a pause of a second.
-		const u32 limit = tells ? 1400 : 2500;
-		EXPECT(ms_until(5000, [&] { return c.fabric->serial[0] != serial; }) <= limit);
-		c.fabric->settle();
-		schedule_timeout_uninterruptible(HZ / 5);
-	}
+	u32 serial = c.fabric->serial[0];
+	u32 unheard = c.fabric->unheard[0];
+	c.fabric->deaf[0] = true;
+	c.fabric->kill(0, true);
+	REQUIRE(ms_until(kNever, [&] { return c.fabric->unheard[0] != unheard; }) <= kNever);
+	c.fabric->deaf[0] = false;
+	EXPECT(ms_until(kNever, [&] { return c.fabric->serial[0] != serial; }) <= 2 * kSoon);
+	c.fabric->settle();
+	schedule_timeout_uninterruptible(HZ / 2);
+
+	// The third request in a row is waited for 6 s.
+	serial = c.fabric->serial[0];
+	unheard = c.fabric->unheard[0];
+	c.fabric->deaf[0] = true;
+	c.fabric->kill(0, true);
+	REQUIRE(ms_until(kNever, [&] { return c.fabric->unheard[0] - unheard >= 3; }) <= kNever);
+	c.fabric->pull(0);
+	c.fabric->deaf[0] = false;
+	c.fabric->push(0);
+	EXPECT(ms_until(kNever, [&] { return c.fabric->serial[0] != serial; }) <= kSoon);
 }
 
 // What the device says of its queues is one thing, what it has room for another.

@@ -42,6 +42,7 @@
 #define INFLIGHT_CASES(CASE)                          \
 	CASE(inflight_close_waits_for_every_user)     \
 	CASE(inflight_shut_refuses_and_does_not_wait) \
+	CASE(inflight_event_comes_with_the_last)      \
 	CASE(inflight_destruction_closes)
 
 #define WAIT_CASES(CASE)                           \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The gate in front of something that shall go away.
 #include <cxxrt/inflight.hh>
+#include <cxxrt/inflight_event.hh>
+#include <cxxrt/work.hh>
 
 #include "cases.h"
 #include "threads.hh"
@@ -69,6 +71,54 @@ CASE(inflight_shut_refuses_and_does_not_wait)
 	}
 	// Once more is no harm.
 	gate->close();
+}
+
+namespace {
+
+// Ends the gate when it is told to, as the gate allows.
+struct Ender {
+	static void left(void *self)
+	{
+		auto *ender = static_cast<Ender *>(self);
+		ender->told++;
+		ender->work.queue(ender->wq);
+	}
+	void end()
+	{
+		gate.reset();
+		ended.complete();
+	}
+	Box<InflightEvent> gate;
+	Workqueue wq;
+	int told = 0;
+	Completion ended;
+	Work<Ender, &Ender::end> work{this};
+};
+
+} // namespace
+
+CASE(inflight_event_comes_with_the_last)
+{
+	for (int users = 0; users < 3; users++) {
+		auto ender = make_box<Ender>(GFP_KERNEL);
+		auto gate = InflightEvent::create();
+		auto wq = Workqueue::create("kunit_gate", WQ_UNBOUND);
+		REQUIRE(ender.ok() && gate.ok() && wq.ok());
+		Ender &e = **ender;
+		e.gate = gate.take();
+		e.wq = wq.take();
+		for (int i = 0; i < users; i++)
+			REQUIRE(e.gate->enter());
+		e.gate->shut(Ender::left, &e);
+		for (int i = 0; i < users; i++) {
+			EXPECT(!e.gate->enter());
+			synchronize_rcu();
+			EXPECT_EQ(e.told, 0);
+			e.gate->leave();
+		}
+		EXPECT(e.ended.wait_for(kLong).ok());
+		EXPECT_EQ(e.told, 1);
+	}
 }
 
 CASE(inflight_destruction_closes)

@@ -82,18 +82,18 @@ void Path::show_disconnect(SysfsText &text)
 	text.print("Usage: echo 1 > disconnect\n");
 }
 
-// Returns at once. The close work removes the directory, which waits for this method: so the file
-// takes itself away first, and nothing here waits for the work (protocol G.1-15).
-Status Path::store_disconnect(TextView input, SysfsCall &call)
+// The close work removes the directory, which waits for this method: so nothing here waits for the
+// work (protocol G.1-15), and the path lives until the method has returned, which is why the file
+// does not remove itself.
+Status Path::store_disconnect(TextView input, SysfsCall &)
 {
 	if (const Status s = parse_one(input); !s.ok()) {
 		log_error_limited(name(), "disconnect: write 1");
 		return s;
 	}
-	if (call.remove_file()) {
+	if (!closing())
 		log_info(name(), "disconnect: requested by the administrator");
-		close();
-	}
+	close();
 	return {};
 }
 

@@ -11,12 +11,16 @@ namespace rtrs::server {
 // to the brim.
 constexpr u32 kSpare = 1;
 
-// The region goes before its mapping: while it is registered, the peer can reach the memory.
+// The region goes before its mapping: while it is registered, the peer can reach the memory. The
+// chunks are in use: by requests of other paths, and those of this one that a disk still has. What
+// came over this device was synchronised when it was looked at; to do it again, for all chunks,
+// would put back what a bounce buffer holds since then.
 PathRegions::Region::~Region()
 {
 	mr.reset();
 	if (mapped)
-		ib_dma_unmap_sg(ibdev, table.sgl, table.orig_nents, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_sg_attrs(ibdev, table.sgl, table.orig_nents, DMA_BIDIRECTIONAL,
+				      DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(&table);
 }
 

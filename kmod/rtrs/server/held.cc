@@ -33,6 +33,11 @@ namespace {
 
 constexpr Step kSteps[] = {Step::Invalidate, Step::Answer};
 
+bool full(const Status &s)
+{
+	return !s.ok() && s.error() == err::eagain;
+}
+
 } // namespace
 
 // ---- batches of completions; all in handlers of this connection, so nobody else is here ----
@@ -168,7 +173,7 @@ void ServerConnection::post_held(Step step, bool acknowledged)
 			return;
 		const Status s =
 		    step == Step::Answer ? post_answers(count, signal) : post_invalidations(count);
-		const bool no_room = !s.ok() && s.error() == err::eagain;
+		const bool no_room = full(s);
 		if (no_room && gated_) {
 			hold_again(step, count);
 			return;
@@ -192,9 +197,15 @@ Status ServerConnection::post_invalidations(u32 count)
 	const RcuReader posting;
 	if (!path_.may_post())
 		return err::econnaborted;
-	TRY(post_send(chain.first(), chain.last(), chain.cost, Signal::Always));
+	const Status s = post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
+	if (full(s))
+		return s;
 	for (u32 i = 0; i < count; i++)
 		invalidating_.push_back(*chain_[i].slot);
+	// The device may have taken some of them, which then complete, like those of a chain whose
+	// queue pair breaks. Who is left over is dropped with those who wait.
+	if (!s.ok())
+		path_.refuse(Refusal::CompletionError, "a work request could not be posted");
 	return {};
 }
 
@@ -249,8 +260,11 @@ void ServerConnection::on_invalidated(RequestSlot &slot, bool ok)
 	});
 }
 
+// After all handlers.
 void ServerConnection::drop_held()
 {
+	while (RequestSlot *slot = invalidating_.pop_front())
+		slot->dropped();
 	for (const Step step : kSteps)
 		while (RequestSlot *slot =
 			   held_.with([&](Held &h) { return h.of(step).pop_front(); }))

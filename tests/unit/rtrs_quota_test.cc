@@ -18,6 +18,7 @@ SessionLoad sessions(u32 count)
 {
 	return {.sessions = count,
 		.of_host = count,
+		.ended = 0,
 		.half_open = 0,
 		.half_open_of_host = 0,
 		.bytes_per_session = 64 << 20,
@@ -72,6 +73,63 @@ TEST(PathQuota, IsReachedWhenALimitFallsBelowWhatIsThere)
 	EXPECT_EQ(check_path_quota(finished(9, 0xfffffff0), 1, limits), Quota::Connections);
 }
 
+// Connections, in the order in which paths come, of clients that all come at once.
+TEST(PathQuota, LetsEverybodyInAfterARestart)
+{
+	const PathLimits usual{.paths = 4096,
+			       .paths_per_host = 1024,
+			       .connections = 131072,
+			       .connections_per_host = 65536};
+	struct Client {
+		u32 paths, connections;
+		PathLimits limits;
+	};
+	const Client clients[] = {
+	    {128, 9, usual},
+	    {64, 257, usual},
+	    {63, kMaxPathConnections, usual}, // as many as a host may have
+	    {kMaxPaths, kMaxPathConnections, kNoPathLimits},
+	    {kMaxPaths,
+	     kMaxPathConnections,
+	     {.paths = 0,
+	      .paths_per_host = 0,
+	      .connections = 600000,
+	      .connections_per_host = 140000}},
+	};
+	for (const Client &c : clients) {
+		PathLoad load{};
+		for (u32 i = 0; i < c.paths; i++) {
+			ASSERT_EQ(check_path_quota(load, c.connections, c.limits), Quota::Fits)
+			    << i;
+			load.half_open.add(c.connections);
+			load.half_open_of_host = load.of_host = load.all = load.half_open;
+		}
+	}
+}
+
+TEST(PathQuota, LeavesRoomBesideHandshakesThatNobodyFinishes)
+{
+	const PathLimits limits{.paths = 4096,
+				.paths_per_host = 1024,
+				.connections = 131072,
+				.connections_per_host = 65536};
+	PathLoad load{};
+	load.half_open = load.all = {10, 65536};
+	EXPECT_EQ(check_path_quota(load, 1, limits), Quota::HalfOpen);
+	load.half_open = load.all = {2048, 2048};
+	EXPECT_EQ(check_path_quota(load, 1, limits), Quota::HalfOpen);
+	// Who has finished may have the rest.
+	load.half_open = {};
+	EXPECT_EQ(check_path_quota(load, 1, limits), Quota::Fits);
+	// Narrow limits are told by their names.
+	load.half_open = load.all = {1, 3};
+	EXPECT_EQ(
+	    check_path_quota(
+		load, 3,
+		{.paths = 0, .paths_per_host = 0, .connections = 3, .connections_per_host = 0}),
+	    Quota::Connections);
+}
+
 TEST(PathQuota, BoundsHandshakesWhateverTheAdministratorAllows)
 {
 	PathLoad load = finished(500, 5000);
@@ -105,6 +163,13 @@ TEST(SessionQuota, BoundsPinnedMemory)
 	// 48 of 64 MiB each are three quarters of 4 GiB.
 	EXPECT_EQ(check_session_quota(sessions(47), {}), Quota::Fits);
 	EXPECT_EQ(check_session_quota(sessions(48), {}), Quota::PinnedMemory);
+	// What a disk still holds counts as memory, but keeps nobody's place.
+	SessionLoad held = sessions(1);
+	held.ended = 46;
+	const SessionLimits two{.sessions = 2, .sessions_per_host = 2, .pinned_bytes = 0};
+	EXPECT_EQ(check_session_quota(held, two), Quota::Fits);
+	held.ended = 47;
+	EXPECT_EQ(check_session_quota(held, two), Quota::PinnedMemory);
 	const SessionLimits limits{
 	    .sessions = 0, .sessions_per_host = 0, .pinned_bytes = 130 << 20};
 	EXPECT_EQ(check_session_quota(sessions(1), limits), Quota::Fits);

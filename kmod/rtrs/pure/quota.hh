@@ -3,21 +3,28 @@
 // more.
 //
 // A connection request costs the server queue pairs, regions, and for a new session all of its
-// chunks, and comes from anybody who can reach the port. Two sets of limits: narrow ones, fixed,
-// for what has not finished its handshake and so has proved nothing; and the administrator's for
-// everything.
+// chunks, and comes from anybody who can reach the port. Two sets of limits: the administrator's
+// for everything; and, derived from these, limits for what has not finished its handshake, which
+// the handshake timer bounds to 30 s. After a restart of the server all clients come at once, each
+// with all of its paths: so a host may connect all that it may have. Together, hosts may connect
+// half of what all may have, so that there is room left beside handshakes that nobody finishes.
 #pragma once
 
+#include <rtrs/wire/constants.hh>
 #include <rtrs/wire/units.hh>
 
 namespace rtrs {
 
-// Fixed: of paths that are not CONNECTED yet, which the handshake timer bounds to 30 s.
-constexpr u32 kHalfOpenPaths = 256;
-constexpr u32 kHalfOpenPathsPerHost = 64;
-constexpr u32 kHalfOpenConnections = 16384;
-constexpr u32 kHalfOpenConnectionsPerHost = 4096;
-// And of sessions none of whose paths was CONNECTED yet. Each client host has few sessions, and a
+// Of paths that are not CONNECTED yet. Where the administrator sets no limit: some clients with all
+// the paths, or one with all the connections too, that a session can have.
+constexpr u32 kHalfOpenPathsPerHost = 8 * kMaxPaths;
+constexpr u32 kHalfOpenPaths = 2 * kHalfOpenPathsPerHost;
+constexpr u32 kHalfOpenConnectionsPerHost = kMaxPaths * kMaxPathConnections;
+constexpr u32 kHalfOpenConnections = 2 * kHalfOpenConnectionsPerHost;
+// However narrow his limits are, which hold all the same: so these do not get in front of them.
+constexpr u32 kHalfOpenPathsAlways = 256;
+constexpr u32 kHalfOpenConnectionsAlways = 16384;
+// Of sessions none of whose paths was CONNECTED yet. Each client host has few sessions, and a
 // refused one tries again.
 constexpr u32 kHalfOpenSessionsPerHost = 16;
 // However little memory there is, so many may be half-open.
@@ -36,6 +43,32 @@ struct SessionLimits {
 	u32 sessions_per_host;
 	u64 pinned_bytes; // by chunks; 0 is three quarters of the memory
 };
+
+namespace detail {
+constexpr u32 half_open_limit(u32 limit, u32 always, u32 without)
+{
+	if (!limit)
+		return without;
+	return limit > always ? limit : always;
+}
+} // namespace detail
+
+// What may be half-open.
+constexpr PathLimits half_open_limits(const PathLimits &of_all)
+{
+	return {
+	    .paths = detail::half_open_limit(of_all.paths / 2 + of_all.paths % 2,
+					     kHalfOpenPathsAlways, kHalfOpenPaths),
+	    .paths_per_host = detail::half_open_limit(of_all.paths_per_host, kHalfOpenPathsAlways,
+						      kHalfOpenPathsPerHost),
+	    .connections =
+		detail::half_open_limit(of_all.connections / 2 + of_all.connections % 2,
+					kHalfOpenConnectionsAlways, kHalfOpenConnections),
+	    .connections_per_host =
+		detail::half_open_limit(of_all.connections_per_host, kHalfOpenConnectionsAlways,
+					kHalfOpenConnectionsPerHost),
+	};
+}
 
 enum class Quota : u8 {
 	Fits,
@@ -104,10 +137,11 @@ struct PathLoad {
 // Whether a path of `connections` connections, half-open at first, may be made.
 constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const PathLimits &limits)
 {
-	if (!load.half_open.has_path(kHalfOpenPaths) ||
-	    !load.half_open_of_host.has_path(kHalfOpenPathsPerHost) ||
-	    !load.half_open.has_connections(connections, kHalfOpenConnections) ||
-	    !load.half_open_of_host.has_connections(connections, kHalfOpenConnectionsPerHost))
+	const PathLimits half_open = half_open_limits(limits);
+	if (!load.half_open.has_path(half_open.paths) ||
+	    !load.half_open_of_host.has_path(half_open.paths_per_host) ||
+	    !load.half_open.has_connections(connections, half_open.connections) ||
+	    !load.half_open_of_host.has_connections(connections, half_open.connections_per_host))
 		return Quota::HalfOpen;
 	if (!load.all.has_path(limits.paths))
 		return Quota::Paths;
@@ -123,6 +157,7 @@ constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const Pa
 struct SessionLoad {
 	u32 sessions;
 	u32 of_host; // begun by the same host
+	u32 ended;   // beside these: they hold nothing but memory, until a disk has answered
 	u32 half_open;
 	u32 half_open_of_host;
 	u64 bytes_per_session; // the same for all
@@ -142,7 +177,7 @@ constexpr Quota check_session_quota(const SessionLoad &load, const SessionLimits
 	if (limits.sessions_per_host && load.of_host >= limits.sessions_per_host)
 		return Quota::SessionsPerHost;
 	const u64 pinned = limits.pinned_bytes ? limits.pinned_bytes : load.memory / 4 * 3;
-	if ((load.sessions + u64{1}) * load.bytes_per_session > pinned)
+	if ((u64{load.sessions} + load.ended + 1) * load.bytes_per_session > pinned)
 		return Quota::PinnedMemory;
 	return Quota::Fits;
 }

@@ -11,7 +11,7 @@
 namespace rtrs::server {
 
 // What one path counts for; lives in the path, and is in from before it has anything until it has
-// nothing left.
+// nothing of its device left.
 struct Admitted {
 	cxxrt::ListNode node;
 	sockaddr_storage peer;

@@ -2,7 +2,9 @@
 // Wrong INFO_REQ messages (protocol A.4, G.2 rows INFO_REQ).
 #include "attack.hh"
 
+#include <chrono>
 #include <cstring>
+#include <memory>
 
 #include <rtrs/wire/info.hh>
 
@@ -100,6 +102,30 @@ std::string name_of_the_dead(const Target &t)
 	return first_of({expect_closed(first), expect_alive(second)});
 }
 
+// Many who want a name that somebody has, and are kept waiting: nobody else waits with them.
+std::string name_crowd(const Target &t)
+{
+	constexpr unsigned kCrowd = 8;
+	constexpr std::chrono::seconds kLimit(10); // by then each of them alone would have waited
+	const std::string name = fresh_name();
+	Client holder(t);
+	holder.establish(name);
+	std::vector<std::unique_ptr<Client>> crowd;
+	for (unsigned i = 0; i < kCrowd; i++) {
+		crowd.push_back(std::make_unique<Client>(t));
+		crowd.back()->set_receives(4);
+		crowd.back()->connect_all();
+	}
+	for (auto &c : crowd)
+		c->send_info(c->info_message(name));
+	const auto begin = std::chrono::steady_clock::now();
+	Client other(t);
+	other.establish(fresh_name());
+	if (std::chrono::steady_clock::now() - begin > kLimit)
+		return "a client that wants nothing of them had to wait";
+	return expect_alive(other);
+}
+
 } // namespace
 
 std::vector<Attack> info_attacks()
@@ -121,6 +147,7 @@ std::vector<Attack> info_attacks()
 	     }},
 	    {"info-name-taken", "G.2 INFO_REQ name", name_taken},
 	    {"info-name-of-the-dead", "G.3-12", name_of_the_dead},
+	    {"info-name-crowd", "G.3-9", name_crowd},
 	    bad_name("empty", ""),
 	    bad_name("unterminated", std::string(255, 'a')),
 	    bad_name("slash", "a/b"),

@@ -101,12 +101,27 @@ TEST(Slot, AClosedPathIsForgotten)
 	ServerSlot slot;
 	slot.request(kA);
 	slot.request(kB);
-	// What it owns ends as always.
+	// What it owns is nobody's, and keeps the slot until it ends.
 	expect(slot.forget(kA), SlotEvent::Ignored, kA);
+	EXPECT_TRUE(slot_owned(slot.word(), kNobody));
 	expect(slot.forget(kB), SlotEvent::Free, kB);
-	expect(slot.finish(kA), SlotEvent::Free, kA);
+	expect(slot.answer(kNobody), SlotEvent::Answering, kNobody);
+	expect(slot.finish(kA), SlotEvent::Ignored, kA);
+	expect(slot.finish(kNobody), SlotEvent::Free, kNobody);
 	EXPECT_TRUE(slot.word().idle());
 	expect(slot.forget(kA), SlotEvent::Ignored, kA);
+}
+
+// A disk hangs, and the next path of that number has nothing to do with its request.
+TEST(Slot, AForgottenNumberIsFree)
+{
+	ServerSlot slot;
+	slot.request(kA);
+	slot.forget(kA);
+	expect(slot.request(kA), SlotEvent::Park, kA);
+	expect(slot.request(kA), SlotEvent::Violation, kA);
+	expect(slot.finish(kNobody), SlotEvent::Start, kA);
+	expect(slot.finish(kA), SlotEvent::Free, kA);
 }
 
 TEST(Slot, OnlyTheOwnerFinishes)
@@ -123,8 +138,9 @@ TEST(Slot, OnlyTheOwnerFinishes)
 // All sequences of eight events of three paths: the invariants that the module relies on.
 TEST(Slot, EverySequence)
 {
-	const PathTag paths[] = {kA, kB, kC};
-	constexpr int kEvents = 9, kLength = 6;
+	constexpr int kNobodys = 3; // finish() only
+	const PathTag paths[] = {kA, kB, kC, kNobody};
+	constexpr int kEvents = 10, kLength = 6;
 	int total = 1;
 	for (int i = 0; i < kLength; i++)
 		total *= kEvents;
@@ -134,6 +150,10 @@ TEST(Slot, EverySequence)
 		for (int i = 0, rest = sequence; i < kLength; i++, rest /= kEvents) {
 			int p = rest % kEvents % 3;
 			int event = rest % kEvents / 3;
+			if (event == 3) {
+				p = kNobodys;
+				event = 1;
+			}
 			SlotStep s = event == 0	  ? slot_request(w, paths[p])
 				     : event == 1 ? slot_finish(w, paths[p])
 						  : slot_forget(w, paths[p]);
@@ -163,6 +183,8 @@ TEST(Slot, EverySequence)
 					  waiter == p ? SlotEvent::Free : SlotEvent::Ignored);
 				if (waiter == p)
 					waiter = -1;
+				if (owner == p)
+					owner = kNobodys;
 			}
 			ASSERT_EQ(w.owner, owner < 0 ? 0 : paths[owner].value + 1);
 			ASSERT_EQ(w.waiter, waiter < 0 ? 0 : paths[waiter].value + 1);

@@ -8,6 +8,9 @@
 //	A busy, B      protocol violation    B: violation              B busy: start B's
 //	  waits                              C: C waits, B's dropped
 //
+// A path that is drained leaves the requests that it owns to nobody in particular: the slot stays
+// busy, everybody else waits, and the path's number is free again however long the disk takes.
+//
 // A slot is busy session-wide until its bio has ended and its answer is posted. A second request
 // on the same path is a lie, unless the answer is already being posted: then it may have reached
 // the client, and the client's next request this server, before the poster comes to finish(). One
@@ -24,13 +27,17 @@ namespace rtrs {
 // Paths of a session that have a number: those that are open, kMaxPaths at most, and those that
 // still close, so that one can come while another goes.
 constexpr u32 kMaxPathTags = kMaxPaths + 64;
-static_assert(kMaxPathTags < 255); // fits into SlotWord
+static_assert(kMaxPathTags < 254); // fits into SlotWord, beside kNobody
 
-// Number of a path in its session, 0 to kMaxPathTags - 1, not reused while it owns a slot.
+// Number of a path in its session, 0 to kMaxPathTags - 1, not reused before the path has forgotten
+// all slots.
 struct PathTag {
 	u16 value;
 	constexpr bool operator==(const PathTag &) const = default;
 };
+
+// Who owns what a path owned that has forgotten the slot.
+constexpr PathTag kNobody{254};
 
 // The whole state of a slot; zero is idle.
 struct SlotWord {
@@ -105,13 +112,22 @@ constexpr SlotStep slot_finish(SlotWord now, PathTag path)
 	return {{.owner = now.waiter}, SlotEvent::Start, {static_cast<u16>(now.waiter - 1)}, {}};
 }
 
-// `path` is being closed: a parked request of it will not start. Free if there was one, which the
-// caller drops. A request that it owns ends by slot_finish as always.
+// Whether the request of `path`, or of nobody, has the slot.
+constexpr bool slot_owned(SlotWord now, PathTag path)
+{
+	return now.owner == detail::slot_party(path);
+}
+
+// `path` is being closed, and no request comes from it any more: one that is parked will not start.
+// Free if there was one, which the caller drops. A request that it owns is nobody's now, and ends
+// by slot_finish under that name.
 constexpr SlotStep slot_forget(SlotWord now, PathTag path)
 {
-	if (now.waiter != detail::slot_party(path))
-		return {now, SlotEvent::Ignored, path, {}};
 	SlotWord next = now;
+	if (slot_owned(now, path))
+		next.owner = detail::slot_party(kNobody);
+	if (now.waiter != detail::slot_party(path))
+		return {next, SlotEvent::Ignored, path, {}};
 	next.waiter = 0;
 	return {next, SlotEvent::Free, path, {}};
 }

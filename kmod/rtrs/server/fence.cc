@@ -8,8 +8,17 @@
 //   * before a client sends requests again, it has the dead path fenced: we close it, and say so
 //     when it is quiet. First copies that had begun by then own their slots, and the second copies
 //     wait for them (slot.cc);
-//   * before a path becomes CONNECTED, the requests of all paths that are closing have ended. That
-//     is for requests whose second copy never comes, because there was no path to send it on.
+//   * requests whose second copy never comes, because there was no path to send it on, were sent
+//     in a life of the session that has ended (session.hh). A path of the next life becomes
+//     CONNECTED under the session's name, which the old life gives back when all of its paths are
+//     quiet and the user has taken it down: what had not begun by then never will. What had, the
+//     user orders, as the devices are opened anew;
+//   * of a client that does not know fences, the requests of all paths that are closing have ended
+//     before a path becomes CONNECTED.
+//
+// While a path becomes quiet, the session's other paths work on: their requests were sent by a
+// client that had no answer to those of the dead path, so they are in no order to them; or they are
+// second copies, and then the path is quiet.
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
@@ -17,6 +26,12 @@
 using namespace cxxrt;
 
 namespace rtrs::server {
+namespace {
+
+// When room for an answer is looked for again: a send completes soon.
+constexpr unsigned long kRoomDelay = HZ / 50;
+
+} // namespace
 
 // A client waits for the end of one fence before it begins another one.
 void Path::on_fence(u32 serial)
@@ -27,26 +42,28 @@ void Path::on_fence(u32 serial)
 		refuse(Refusal::UnexpectedMessage, "a fence for nothing, or during another one");
 		return;
 	}
-	fence_.queue(module_->control);
+	fence_.requeue_after(module_->control, 0);
 }
 
+// Until the other path is quiet, nothing: then it has us look again.
 void Path::run_fence()
 {
 	const u32 serial = __atomic_load_n(&fence_serial_, __ATOMIC_ACQUIRE);
-	// Ends: the other path closes by a work of its own, which waits for us only if we close.
-	if (const Ref<Path> dead = session_->close_by_serial(serial, *this))
-		session_->progress().wait([&] { return dead->quiet() || closing(); });
+	if (!serial || !session_->end_by_serial(serial, *this))
+		return;
 	// The client may begin another fence as soon as it has the answer.
 	__atomic_store_n(&fence_serial_, 0u, __ATOMIC_RELEASE);
-
-	Status s;
-	do {
-		s = post_fence_done(serial);
-		// Full: a send completes soon.
-	} while (!s.ok() && s.error() == err::eagain &&
-		 !setup_wait_.wait_for(HZ / 50, [this] { return closing(); }).ok());
-	if (!s.ok())
-		refuse(Refusal::CompletionError, "the end of a fence could not be posted");
+	const Status s = post_fence_done(serial);
+	if (s.ok() || closing())
+		return;
+	u32 none = 0;
+	if (s.error() == err::eagain &&
+	    __atomic_compare_exchange_n(&fence_serial_, &none, serial, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED)) {
+		fence_.queue_after(module_->control, kRoomDelay);
+		return;
+	}
+	refuse(Refusal::CompletionError, "the end of a fence could not be posted");
 }
 
 Status Path::post_fence_done(u32 serial)
@@ -60,17 +77,6 @@ Status Path::post_fence_done(u32 serial)
 	if (!may_post())
 		return err::econnaborted;
 	return service.post_send(&done.wr, &done.wr, {.work_requests = 1});
-}
-
-// ECONNABORTED when this path closes meanwhile, which the handshake's timer sees to.
-Status Path::outwait_old_requests()
-{
-	while (const Ref<Path> old = session_->find_unended(*this)) {
-		session_->progress().wait([&] { return old->ended() || closing(); });
-		if (closing())
-			return err::econnaborted;
-	}
-	return {};
 }
 
 } // namespace rtrs::server

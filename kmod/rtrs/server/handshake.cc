@@ -53,35 +53,52 @@ void report(const rdma_cm_id &id, Refusal kind, Error e)
 			    e.code());
 }
 
+// For the end of a session.
+constexpr u32 kLooks = 50;
+
 // Newer in the circular order of 16-bit counters.
 bool newer(u16 a, u16 b)
 {
 	return static_cast<s16>(static_cast<u16>(a - b)) > 0;
 }
 
+// What the client says; in words, if it is more than this server has room for.
+Result<ConnectRequestFields> parse_params(const rdma_conn_param &param)
+{
+	const ConnectRequestFields fields =
+	    TRY(parse_connect_request(ByteView(param.private_data, param.private_data_len)));
+	if (fields.connection_count <= kMaxPathConnections)
+		return fields;
+	log_warning_limited("server",
+			    "a client wants %u connections for a path, at most %u are taken",
+			    fields.connection_count, kMaxPathConnections);
+	return err::econnreset;
+}
+
 } // namespace
 
 int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 {
-	const rdma_conn_param &param = event.param.conn;
-	Result<ConnectRequestFields> fields = parse_connect_request(
-	    ByteView(param.private_data, param.private_data_len), kMaxPathConnections);
+	const Result<ConnectRequestFields> fields = parse_params(event.param.conn);
 	if (!fields.ok()) {
-		const auto legal =
-		    parse_connect_request(ByteView(param.private_data, param.private_data_len));
-		if (legal.ok())
-			log_warning_limited("server",
-					    "a client wants %u connections for a path, at most %u "
-					    "are taken",
-					    legal->connection_count, kMaxPathConnections);
 		report(*id, Refusal::ConnectMalformed, fields.error());
 		reject(id, fields.error());
 		return fields.code();
 	}
-	const Status s = [&]() -> Status {
+	const auto connect = [&]() -> Status {
 		const Ref<Session> session = TRY(find_or_create(fields.value(), *id));
 		return session->connect(id, fields.value());
-	}();
+	};
+	Status s = connect();
+	// Whom the end of a session catches here, or who is its end, begins the next one. It is
+	// found until who closes its last path has said so, which takes him no time.
+	for (u32 i = 0; i < kLooks && !s.ok() && s.error() == kSessionEnded; i++) {
+		if (i)
+			(void)gone_.wait_for(1, [] { return false; });
+		s = connect();
+	}
+	if (!s.ok() && s.error() == kSessionEnded)
+		s = err::econnreset;
 	if (s.ok())
 		return 0;
 	report(*id, kind_of(s.error()), s.error());
@@ -109,9 +126,9 @@ Status Session::connect(rdma_cm_id *id, const ConnectRequestFields &fields)
 }
 
 // Protocol J.1. All paths of an earlier epoch are dead for the client, and requests on them given
-// up, whether or not we have noticed: they close, and the new path waits for the ends of their
-// requests before it is CONNECTED. An attempt that began before the latest epoch comes too late:
-// requests that it must wait for were given up since.
+// up, whether or not we have noticed: they close, which ends the session, and the new path belongs
+// to the next one. An attempt that began before the latest epoch comes too late: requests that it
+// must wait for were given up since.
 Status Session::enter_epoch(const ConnectRequestFields &fields)
 {
 	if (!fields.fences)
@@ -149,15 +166,20 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 
 	const PathEnds ends = PathEnds::of(*id);
 	Path *predecessor = nullptr;
+	bool over = !paths_.empty();
 	for (Path &other : paths_) {
+		over = over && other.closing();
 		if (!other.ends().same_hosts(ends))
 			continue;
 		if (!other.closing())
 			return err::eexist;
-		predecessor = &other;
+		if (!other.hidden())
+			predecessor = &other;
 	}
+	if (over)
+		return kSessionEnded;
 	const unsigned long tag = find_first_zero_bit(tags_, kMaxPathTags);
-	if (!has_room() || tag == kMaxPathTags)
+	if (tag == kMaxPathTags)
 		return err::econnreset;
 
 	last_serial_ = next_serial(last_serial_);

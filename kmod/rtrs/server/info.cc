@@ -2,7 +2,9 @@
 // The INFO exchange, by which a path becomes CONNECTED (protocol A.4, A.8, B.2).
 //
 // INFO_REQ is parsed where it arrives; the rest runs on the control queue, because it makes sysfs
-// entries, calls the user and waits for others.
+// entries and calls the user. What has to be waited for is looked for by each run of that work: it
+// is woken when another path of the session has come closer to its end, and looks by itself for the
+// rest, which is the name that another session has.
 #include <cxxrt/log.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/session.hh>
@@ -17,6 +19,8 @@ constexpr unsigned kNameTimeoutSeconds = 10;
 // When the answer to a heartbeat is looked for, and when its lack is proof.
 constexpr unsigned kAnswerSeconds = 1;
 constexpr unsigned kSilenceSeconds = 4;
+// How often.
+constexpr unsigned long kLookDelay = HZ / 50;
 
 // Registrations in one chain; bounds the stack.
 constexpr u32 kRegisterChain = 8;
@@ -27,31 +31,46 @@ static_assert(kRegisterChain <= ServerConnection::max_service_chain());
 void Path::on_info_request(const SessionName &name)
 {
 	wanted_name_.assign(name.view());
-	info_.queue(module_->control);
+	info_at_ = jiffies;
+	__atomic_store_n(&info_due_, true, __ATOMIC_RELEASE);
+	info_.requeue_after(module_->control, 0);
 }
 
 void Path::run_info()
 {
-	if (predecessor_)
-		// If it takes longer, the directory exists and this path closes.
-		(void)predecessor_->hidden_.wait_for(kNameTimeoutSeconds * HZ);
-	if (const Status s = become_connected(); !s.ok()) {
-		if (!closing())
-			log_error_limited(name(), "handshake failed, error %d", s.code());
-		close();
+	if (state() != ServerPathState::Connecting)
+		return;
+	Status s = await_others();
+	if (!s.ok() && s.error() == err::eagain) {
+		info_.queue_after(module_->control, kLookDelay);
+		return;
 	}
+	if (s.ok())
+		s = become_connected();
+	if (s.ok())
+		return;
+	if (!closing())
+		log_error_limited(name(), "handshake failed, error %d", s.code());
+	close();
 }
 
-Status Path::become_connected()
+// EAGAIN: not yet. The handshake's timer bounds what is not bounded here.
+Status Path::await_others()
 {
-	if (state() != ServerPathState::Connecting)
-		return err::econnaborted;
 	if (!session_->is_complete(*this)) {
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}
+	// If it takes longer, the directory exists and this path closes.
+	if (predecessor_ && !predecessor_->hidden() &&
+	    time_before(jiffies, info_at_ + kNameTimeoutSeconds * HZ))
+		return err::eagain;
 	TRY(claim_name());
-	TRY(outwait_old_requests());
+	return session_->must_wait(*this) ? Status(err::eagain) : Status();
+}
+
+Status Path::become_connected()
+{
 	// Before anything tells the client that it may send.
 	for (auto &con : connections_)
 		TRY(con->post_recvs());
@@ -66,42 +85,36 @@ Status Path::become_connected()
 }
 
 // A name belongs to one session at a time (protocol G.1-30), and all paths of a session use the
-// same. A client that comes under a new session id while its old session still has the name has
-// either closed that one, whose paths are about to go, or was started anew after a crash. Then the
-// old one does not know yet (protocol G.3-12): it is asked for a sign of life. If it gives one, the
-// name is taken; if not, and both are of one host, where two clients of one name cannot live side
-// by side, the old session is dead.
+// same. A client that comes while an old session still has the name has either closed that one,
+// whose paths are about to go, or lost it, or was started anew after a crash. Then the old one may
+// not know yet (protocol G.3-12): it is asked for a sign of life. If it gives one, the name is
+// taken; if not, and both are of one host, where two clients of one name cannot live side by side,
+// the old session is dead.
 Status Path::claim_name()
 {
 	Server &server = session_->server();
-	const unsigned long begin = jiffies;
-	bool asked = false;
-	for (;;) {
-		const Status s = server.claim_name(*session_, wanted_name_.view());
-		if (s.ok())
-			return {};
-		bool taken = s.error() == err::einval;
-		if (s.error() == err::eexist) {
-			const Ref<Session> holder = server.find_by_name(wanted_name_.view());
-			if (holder && !exchange(asked, true))
-				holder->ask_for_life();
-			else if (holder && time_after(jiffies, begin + kAnswerSeconds * HZ))
-				taken = !holder->silent();
-			if (holder && !taken && time_after(jiffies, begin + kSilenceSeconds * HZ) &&
-			    holder->comes_from(ends_.client)) {
-				log_info_limited(name(), "an older session %s of this host is dead",
-						 holder->name());
-				holder->close_paths();
-			}
+	const Status s = server.claim_name(*session_, wanted_name_.view());
+	if (s.ok() || s.error() == err::econnaborted)
+		return s;
+	bool taken = s.error() == err::einval;
+	if (s.error() == err::eexist) {
+		const Ref<Session> holder = server.find_by_name(wanted_name_.view());
+		if (holder && !exchange(life_asked_, true))
+			holder->ask_for_life();
+		else if (holder && time_after(jiffies, info_at_ + kAnswerSeconds * HZ))
+			taken = !holder->silent();
+		if (holder && !taken && time_after(jiffies, info_at_ + kSilenceSeconds * HZ) &&
+		    holder->comes_from(ends_.client)) {
+			log_info_limited(name(), "an older session %s of this host is dead",
+					 holder->name());
+			holder->close_paths();
 		}
-		if (taken || time_after(jiffies, begin + kNameTimeoutSeconds * HZ)) {
-			refuse(Refusal::NameTaken, "the session name is in use");
-			return s.error();
-		}
-		server.wait_for_name(HZ / 10);
-		if (closing())
-			return err::econnaborted;
 	}
+	if (taken || time_after(jiffies, info_at_ + kNameTimeoutSeconds * HZ)) {
+		refuse(Refusal::NameTaken, "the session name is in use");
+		return s;
+	}
+	return err::eagain;
 }
 
 bool Path::all_accepted() const

@@ -42,7 +42,10 @@ Result<Settings> check_params(const rtrs_server_params &p)
 Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &limits)
 {
 	Box<Module> m = TRY(make_box<Module>(GFP_KERNEL, s, limits));
-	m->control = TRY(Workqueue::create("rtrs_server_wq", WQ_UNBOUND));
+	// In sysfs, where the number of items that run at a time can be changed.
+	m->control = TRY(Workqueue::create("rtrs_server_wq", WQ_UNBOUND | WQ_SYSFS));
+	m->closing = TRY(Workqueue::create("rtrs_server_close", WQ_UNBOUND | WQ_SYSFS));
+	m->timers = TRY(Workqueue::create("rtrs_server_time", WQ_UNBOUND | WQ_SYSFS));
 	m->io = TRY(Workqueue::create("rtrs_server_io", WQ_UNBOUND | WQ_MEM_RECLAIM));
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-server">()));
 	m->debug_dir = DebugDir::create("rtrs-server");
@@ -114,6 +117,8 @@ void rtrs_srv_close(rtrs_srv *server)
 	static_cast<rtrs::server::Server *>(server)->stop();
 	// The last works of the paths may still be on their way out of code that belongs to them.
 	module_->control.flush();
+	module_->closing.flush();
+	module_->timers.flush();
 	module_->io.flush();
 	module_->server.with([](auto &box) { box.reset(); });
 }

@@ -62,8 +62,13 @@ struct Module {
 	const Settings settings;
 	const Limits limits;
 	RefusalCounters refusals;
-	// Handshakes and tear-downs, which wait long: for I/O, the peer, and the user.
+	// No work waits for another one of its queue, nor for a disk. Handshakes and fences, which
+	// wait for the device and the user.
 	cxxrt::Workqueue control;
+	// Ends of paths, which wait for those above, the device, and the user.
+	cxxrt::Workqueue closing;
+	// Limits of handshakes, which wait for nothing.
+	cxxrt::Workqueue timers;
 	// Heartbeats and requests that waited for their slot: never behind the others.
 	cxxrt::Workqueue io;
 	cxxrt::DeviceClass device_class;

@@ -27,7 +27,7 @@ Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &f
       setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
 									 nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_),
-      handshake_timer_(this), info_(this), fence_(this), close_(this)
+      handshake_timer_(this), info_(this), fence_(this), close_(this), end_(this)
 {
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
@@ -53,8 +53,15 @@ Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
 	// Before anything is allocated for it.
 	TRY(session.server().admission().enter(path->admitted_));
 	TRY(path->allocate(id.device));
-	session.path_opened();
-	path->handshake_timer_.queue_after(module_->control, msecs_to_jiffies(kConnectTimeoutMs));
+	switch (session.open_paths().enter()) {
+	case OpenPaths::Entry::Ended:
+		return kSessionEnded;
+	case OpenPaths::Entry::Full:
+		return err::econnreset;
+	case OpenPaths::Entry::Entered:
+		break;
+	}
+	path->handshake_timer_.queue_after(module_->timers, msecs_to_jiffies(kConnectTimeoutMs));
 	return path;
 }
 
@@ -64,7 +71,7 @@ Status Path::allocate(ib_device *ibdev)
 	wr_counters_ = TRY(PerCpu<WrCounters>::create());
 	stats_ = TRY(PerCpu<PathStats>::create());
 	flight_ = TRY(PerCpu<FlightStats>::create());
-	gate_ = TRY(Inflight::create());
+	gate_ = TRY(InflightEvent::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count_));
 	device_ = TRY(PathDevice::open(ibdev));
 	regions_ = TRY(PathRegions::create(device_, session_->chunks(), invalidate));
@@ -112,10 +119,9 @@ void Path::close()
 {
 	if (!move(ServerPathState::Closing))
 		return;
-	session_->path_closing();
-	close_.queue(module_->control);
+	session_->open_paths().leave();
 	setup_wait_.wake_all();
-	session_->path_progressed();
+	close_.queue(module_->closing);
 }
 
 void Path::refuse(Refusal why, const char *detail)
@@ -175,7 +181,18 @@ void Path::leave()
 void Path::reach(Progress progress)
 {
 	__atomic_store_n(&progress_, progress, __ATOMIC_RELEASE);
-	session_->path_progressed();
+	session_->progressed(*this);
+}
+
+// With the lock held, and before the close work has settled: so it cancels what is queued here.
+void Path::look_again()
+{
+	if (closing())
+		return;
+	if (__atomic_load_n(&fence_serial_, __ATOMIC_ACQUIRE))
+		fence_.requeue_after(module_->control, 0);
+	if (__atomic_load_n(&info_due_, __ATOMIC_ACQUIRE) && state() == ServerPathState::Connecting)
+		info_.requeue_after(module_->control, 0);
 }
 
 // Each step needs those before it:
@@ -187,16 +204,23 @@ void Path::reach(Progress progress)
 //  3. Every connection is disconnected and drained: every completion handler has run, and so has
 //     what follows a batch of them; none will run again. No request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
-//     path's. The user is told, who holds some back, too. From here on the path is quiet, which is
-//     what a fence waits for.
-//  5. The sysfs directory goes. It is not needed by what follows, which can take long, and a new
-//     attempt of the client wants to use the name.
-//  6. Every request that the user has is answered: what a new path of the session waits for. The
-//     path is taken off the user, who is told if it was the session's last.
+//     path's. What is on its way to the user from there is awaited. Each request of this path
+//     has been handed over now, or dropped.
+//  5. The user is told, who holds some back, too, and takes the path off, and the session if that
+//     has ended. From here on the path is quiet, which is what a fence waits for, and a new path.
+//  6. The sysfs directory goes, and of a session that has ended the name: the client's next attempt
+//     wants to use them.
 //  7. Memory regions, then mappings, queue pairs with the memory that they receive into, and the
 //     device's protection domain; then the ids, which waits for running event handlers. The removal
-//     of a device waits for its ids: so they go last.
-//  8. Out of the session.
+//     of a device waits for its ids: so they go last. Nothing here waits for a disk, although the
+//     user may still have requests, for hours. That is safe because the only thing that follows
+//     for them is his answer, RequestSlot::respond() to Path::leave(). What it uses: the slot and
+//     the chunk, which are the session's, whose memory the path keeps; of the connection, which
+//     lives on without its queues, that nobody collects (step 3) and the state of the path, on
+//     which it drops the answer before it looks at queue pair, region or device; the path's
+//     statistics and gate. The disk reads and writes the chunk, not the mapping of it that is
+//     taken back here, and that does not write to the chunk (PathRegions).
+//  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
 void Path::run_close()
 {
 	Session &session = *session_;
@@ -225,16 +249,13 @@ void Path::run_close()
 			con->drop_pending();
 	for (RequestSlot &slot : session)
 		slot.forget(*this);
-	session.closing_at_user(*this);
+	session.release_tag(*this);
+	session.take_down(*this);
 	reach(kQuiet);
 
 	session.hide(*this);
-	hidden_.complete();
 	predecessor_.reset();
-
-	gate_->close();
-	reach(kEnded);
-	session.take_down(*this);
+	reach(kHidden);
 
 	regions_.reset();
 	answers_.reset();
@@ -247,11 +268,25 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->destroy_id();
-	connections_.reset();
-
-	move(ServerPathState::Closed);
+	session.server().admission().leave(admitted_);
 	log_info(name(), "disconnected");
-	session.remove(*this);
+
+	gate_->shut(all_left, this);
+}
+
+// In the context of the last answer, or of run_close().
+void Path::all_left(void *path)
+{
+	auto *self = static_cast<Path *>(path);
+	self->end_.queue(module_->closing);
+}
+
+void Path::run_end()
+{
+	connections_.reset();
+	move(ServerPathState::Closed);
+	reach(kEnded);
+	session_->remove(*this);
 }
 
 } // namespace rtrs::server

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 // One path of a session: connections between one pair of addresses (protocol B.2).
 //
-// References: the session's list holds one from creation until the close work has run; a queued
-// close work holds one; a younger path that waits for this one to leave sysfs holds one.
-// Completion handlers, CM events, sysfs methods and answers hold none: the close work outlasts them
-// all. The last reference is dropped in process context.
+// References: the session's list holds one from creation until the path has ended; queued works of
+// its end hold one; a younger path that waits for this one to leave sysfs holds one. Completion
+// handlers, CM events and sysfs methods hold none: the close work outlasts them all, and the end
+// comes after all answers. The last reference is dropped in process context.
 //
 // Whatever goes wrong calls refuse(), fail() or close(), in any context; only the close work takes
-// anything apart, in the order written at run_close().
+// anything apart, in the order written at run_close(). It waits for no disk: what the user still
+// has ends behind it, and then the path.
+//
+// No work here waits for another one of its queue. Those of the handshake and of fences look
+// whether they can go on, and are queued again when that may have changed.
 #pragma once
 
 #include <cxxrt/debugfs.hh>
-#include <cxxrt/inflight.hh>
+#include <cxxrt/inflight_event.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/rcu.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/sysfs.hh>
+#include <cxxrt/wait.hh>
 #include <rtrs/core/device.hh>
 #include <rtrs/core/heartbeat.hh>
 #include <rtrs/core/memory.hh>
@@ -39,7 +44,8 @@ class Session;
 class Path : public cxxrt::RefCounted<Path> {
 public:
 	// A path for the connection request of its cid 0, without any connection yet. Maps the
-	// session's chunks. Errors are those of the device and of memory. May sleep.
+	// session's chunks. Errors are those of the device and of memory, kSessionEnded, or
+	// ECONNRESET if too many are open. May sleep.
 	static Result<cxxrt::Ref<Path>> create(Session &session, const rdma_cm_id &id,
 					       const ConnectRequestFields &fields, PathTag tag,
 					       u32 serial);
@@ -68,6 +74,9 @@ public:
 	bool may_post() const { return state() == ServerPathState::Connected; }
 	// Queues the close work; once, however often it is called.
 	void close();
+	// Another path of the session has come closer to its end: see whether that was waited for.
+	// The session's lock is held.
+	void look_again();
 	// Counts why, says so in the log, and closes. Silent if the path is closing already.
 	void refuse(Refusal why, const char *detail);
 	// A work request completed with an error. Flushed ones say nothing.
@@ -90,9 +99,11 @@ public:
 	bool all_accepted() const;
 	// FENCE, in a completion handler: the rest runs on the control queue.
 	void on_fence(u32 serial);
-	// Queues are drained and parked requests dropped: what the client sent on this path and
-	// has not begun yet never will. Any context.
+	// Queues are drained, parked requests dropped, and the user knows: what the client sent on
+	// this path and has not begun yet never will. Any context.
 	bool quiet() const { return __atomic_load_n(&progress_, __ATOMIC_ACQUIRE) >= kQuiet; }
+	// Also its directory in sysfs has gone, for good.
+	bool hidden() const { return __atomic_load_n(&progress_, __ATOMIC_ACQUIRE) >= kHidden; }
 	// Also every request that the user had has been answered.
 	bool ended() const { return __atomic_load_n(&progress_, __ATOMIC_ACQUIRE) >= kEnded; }
 	const DmaBuffer &info_request() const { return info_request_; }
@@ -126,7 +137,7 @@ public:
 
 	cxxrt::ListNode session_node; // under the session's lock
 	bool shown = false;	      // has its sysfs directory; likewise
-	bool up = false;	      // counted by Session::bring_up(); likewise
+	bool up = false;	      // counted by Session::bring_up(); under its user_lock_
 
 	// ---- sysfs (sysfs.cc); the session's lock is held ----
 
@@ -161,7 +172,7 @@ private:
 	void run_info();
 	void run_fence();
 	Status post_fence_done(u32 serial);
-	Status outwait_old_requests();
+	Status await_others();
 	Status become_connected();
 	Status send_info_response();
 	Status claim_name();
@@ -169,8 +180,10 @@ private:
 	template <class Post> Status post_setup(Post &&post);
 
 	void run_close();
-	// How far the close work is.
-	enum Progress : u8 { kOpen, kQuiet, kEnded };
+	static void all_left(void *path);
+	void run_end();
+	// How far the path is on its way down.
+	enum Progress : u8 { kOpen, kQuiet, kHidden, kEnded };
 	void reach(Progress progress);
 
 	// Files of sysfs.
@@ -216,15 +229,17 @@ private:
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
 	cxxrt::PerCpu<FlightStats> flight_;
-	cxxrt::Box<cxxrt::Inflight> gate_;
+	cxxrt::Box<cxxrt::InflightEvent> gate_;
 	// By cid. Filled under the session's lock while CONNECTING, emptied by the close work.
 	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;
 
 	cxxrt::TextBuffer<kSessionNameSize> wanted_name_; // of INFO_REQ, before info_ runs
+	unsigned long info_at_ = 0;			  // jiffies of its arrival, likewise
+	bool info_due_ = false;				  // it has arrived; set once
+	bool life_asked_ = false;			  // of who has the name; of info_
 	cxxrt::WaitQueue setup_wait_;
 	u32 setup_completions_ = 0;
 	cxxrt::Ref<Path> predecessor_;
-	cxxrt::Completion hidden_; // no sysfs directory, and never again
 
 	cxxrt::SysfsDir dir_;
 	cxxrt::SysfsDir stats_dir_;
@@ -233,9 +248,10 @@ private:
 	ServerConnection::Handler heartbeat_handler_;
 	HeartbeatTimer heartbeat_;
 	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
-	cxxrt::Work<Path, &Path::run_info> info_;
-	cxxrt::Work<Path, &Path::run_fence> fence_;
+	cxxrt::DelayedWork<Path, &Path::run_info> info_;
+	cxxrt::DelayedWork<Path, &Path::run_fence> fence_;
 	cxxrt::RefWork<Path, &Path::run_close> close_;
+	cxxrt::RefWork<Path, &Path::run_end> end_;
 };
 
 } // namespace rtrs::server

@@ -19,13 +19,17 @@ constexpr u32 kShutdownWaitMs = 5000;
 
 // Under the lock. A session whose last reference was dropped is as good as gone; it unlists itself
 // as soon as it gets the lock.
-Ref<Session> Server::find_locked(Sessions &s, const Uuid &id)
+Server::Found Server::find_locked(Sessions &s, const Uuid &id)
 {
-	for (Session &session : s.list)
-		if (session.id() == id)
-			if (Ref<Session> found = Ref<Session>::try_share(&session))
-				return found;
-	return {};
+	Found found;
+	for (Session &session : s.list) {
+		if (!(session.id() == id))
+			continue;
+		found.known = true;
+		if (!session.ended() && !found.session)
+			found.session = Ref<Session>::try_share(&session);
+	}
+	return found;
 }
 
 Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
@@ -35,8 +39,12 @@ Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
 	load.memory = u64{totalram_pages()} << PAGE_SHIFT;
 	for (const Session &session : s.list) {
 		const bool same = same_host(session.founder(), founder);
-		load.sessions++;
-		load.of_host += same;
+		if (session.ended()) {
+			load.ended++;
+		} else {
+			load.sessions++;
+			load.of_host += same;
+		}
 		load.half_open += session.half_open;
 		load.half_open_of_host += session.half_open && same;
 	}
@@ -49,13 +57,18 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 	const PathEnds ends = PathEnds::of(id);
 	Ref<Session> found;
 	TRY(sessions_.with([&](Sessions &s) -> Status {
-		found = find_locked(s, fields.session);
+		Found here = find_locked(s, fields.session);
+		found = move(here.session);
 		if (found)
 			return {};
 		// Only who opens a session makes one: a path that is added to a session which
-		// this server has lost would be half a session (protocol G.1-23).
-		if (!fields.first_connection)
+		// this server has lost would be half a session (protocol G.1-23). Who tells
+		// sessions from each other by their instance, notices.
+		if (!fields.first_connection && !(here.known && fields.fences))
 			return err::enxio;
+		// cid 0 comes first: its path failed meanwhile, and the session with it.
+		if (!fields.cid.is_service())
+			return err::econnreset;
 		return check_quota(s, ends.client);
 	}));
 	if (found)
@@ -66,7 +79,7 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 	Ref<Session> fresh =
 	    TRY(Session::create(*this, fields.session, ends.client, ibdev_to_node(id.device)));
 	TRY(sessions_.with([&](Sessions &s) -> Status {
-		found = find_locked(s, fields.session);
+		found = move(find_locked(s, fields.session).session);
 		if (found)
 			return {};
 		TRY(check_quota(s, ends.client));
@@ -81,12 +94,15 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 Status Server::claim_name(Session &session, TextView name)
 {
 	return sessions_.with([&](Sessions &s) -> Status {
+		// It would not be given back.
+		if (session.ended())
+			return err::econnaborted;
 		const TextView claimed = session.claimed_name.view();
 		if (!claimed.empty())
 			return claimed == name ? Status() : Status(err::einval);
 		for (const Session &other : s.list)
 			if (other.claimed_name.view() == name)
-				return other.dying() ? err::ebusy : err::eexist;
+				return other.ended() ? err::ebusy : err::eexist;
 		session.claimed_name.assign(name);
 		return {};
 	});
@@ -102,10 +118,9 @@ Ref<Session> Server::find_by_name(TextView name)
 	});
 }
 
-void Server::wait_for_name(unsigned long timeout)
+void Server::release_name(Session &session)
 {
-	const u32 seen = READ_ONCE(gone_count_);
-	(void)gone_.wait_for(timeout, [&] { return READ_ONCE(gone_count_) != seen; });
+	sessions_.with([&](Sessions &) { session.claimed_name.assign({}); });
 }
 
 void Server::opened(Session &session)
@@ -115,11 +130,7 @@ void Server::opened(Session &session)
 
 void Server::unlist(Session &session)
 {
-	sessions_.with([&](Sessions &s) {
-		s.list.remove(session);
-		WRITE_ONCE(gone_count_, gone_count_ + 1);
-		gone_.wake_all();
-	});
+	sessions_.with([&](Sessions &s) { s.list.remove(session); });
 }
 
 void Server::session_gone()

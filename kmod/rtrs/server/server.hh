@@ -38,18 +38,18 @@ public:
 
 	// ---- sessions; the lock is inside Session's ----
 
-	// The session that the request names, made if it is the session's first (protocol A.8):
-	// ENXIO if it names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. May
-	// sleep.
+	// The session that the request names and that has not ended, made if it is the session's
+	// first connection (protocol A.8), or the first since its last one has ended: ENXIO if it
+	// names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. May sleep.
 	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
 						   const rdma_cm_id &id);
 	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has
-	// the name, EBUSY if that one is about to go: see wait_for_name().
+	// the name, EBUSY if that one is about to give it back, ECONNABORTED if this one has ended.
 	Status claim_name(Session &session, TextView name);
 	// Who has the name, if anybody.
 	cxxrt::Ref<Session> find_by_name(TextView name);
-	// Until a session has gone, or `timeout` jiffies. May sleep.
-	void wait_for_name(unsigned long timeout);
+	// Of a session that has ended, and of which nothing is seen any more.
+	void release_name(Session &session);
 	// The session has a CONNECTED path and leaves the quota of half-open ones.
 	void opened(Session &session);
 	// By the session's end, before and after it is freed.
@@ -72,14 +72,17 @@ private:
 
 	bool all_gone() { return READ_ONCE(sessions_.exclusive().alive) == 0; }
 
-	static cxxrt::Ref<Session> find_locked(Sessions &s, const Uuid &id);
+	struct Found {
+		cxxrt::Ref<Session> session; // that has not ended
+		bool known = false;	     // there is one, or was until not long ago
+	};
+	static Found find_locked(Sessions &s, const Uuid &id);
 	Status check_quota(Sessions &s, const sockaddr_storage &founder);
 
 	const rtrs_srv_ops ops_;
 	Admission admission_;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
 	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};
-	u32 gone_count_ = 0; // sessions unlisted so far
 	Listener listener_{*this};
 	cxxrt::RebootNotifier<Server, &Server::shut_down> reboot_{this};
 };

@@ -89,27 +89,37 @@ bool Session::has_left(const sockaddr_storage &host) const
 	return false;
 }
 
+// The user's calls take long, and what looks for a session or a path does not wait for them.
 Status Session::bring_up(Path &path, TextView name)
 {
-	LockGuard held(lock_);
-	// Of several paths each has claimed the same name.
-	if (name_.view().empty())
-		name_.assign(name);
-	TRY(show(path));
-	if (!up_paths_) {
-		if (const int code = server_.ops().session_up(this, &user_)) {
+	const rtrs_srv_ops &ops = server_.ops();
+	LockGuard serialised(user_lock_);
+	// Down is down, although the object may live on for what is left of it.
+	if (!user_up_ && ended())
+		return err::econnaborted;
+	{
+		LockGuard held(lock_);
+		// Of several paths each has claimed the same name.
+		if (name_.view().empty())
+			name_.assign(name);
+		TRY(show(path));
+	}
+	const bool first = !user_up_;
+	if (first) {
+		if (const int code = ops.session_up(this, &user_)) {
 			path.refuse(Refusal::UserRefused, "refused by the user of the transport");
 			return Error::from_code(code);
 		}
 	}
-	if (auto *path_up = server_.ops().path_up) {
-		if (const int code = path_up(user_, &path.ends().client)) {
+	if (ops.path_up) {
+		if (const int code = ops.path_up(user_, &path.ends().client)) {
 			path.refuse(Refusal::UserRefused, "refused by the user of the transport");
-			if (!up_paths_)
-				server_.ops().session_down(user_);
+			if (first)
+				ops.session_down(user_);
 			return Error::from_code(code);
 		}
 	}
+	user_up_ = true;
 	up_paths_++;
 	path.up = true;
 	server_.opened(*this);
@@ -135,41 +145,59 @@ Status Session::show(Path &path)
 	return {};
 }
 
+void Session::take_down(Path &path)
+{
+	const rtrs_srv_ops &ops = server_.ops();
+	LockGuard serialised(user_lock_);
+	if (exchange(path.up, false)) {
+		{
+			LockGuard held(lock_);
+			if (!has_left(path.ends().client))
+				left_[next_left_++ % kLeftHosts] = path.ends().client;
+		}
+		if (ops.path_closing)
+			ops.path_closing(user_);
+		if (ops.path_down)
+			ops.path_down(user_, &path.ends().client);
+		up_paths_--;
+	}
+	// A path that is still connecting carries the session on, or comes here when it closes.
+	if (user_up_ && !up_paths_ && ended()) {
+		user_up_ = false;
+		ops.session_down(user_);
+	}
+}
+
+// The name is given back when nothing is seen of it: what was up has been taken down before.
 void Session::hide(Path &path)
 {
 	LockGuard held(lock_);
-	if (!exchange(path.shown, false)) {
-		// show() may have failed between the session's directory and the path's.
-		if (shown_paths_)
-			return;
-	} else {
+	if (exchange(path.shown, false)) {
 		path.hide();
-		if (--shown_paths_)
-			return;
+		shown_paths_--;
 	}
+	if (shown_paths_)
+		return;
+	// show() may have failed between the session's directory and the path's.
 	debug_dir_.reset();
 	paths_dir_.reset();
 	device_.reset();
+	if (ended())
+		server_.release_name(*this);
 }
 
-void Session::closing_at_user(Path &path)
+void Session::progressed(Path &path)
 {
 	LockGuard held(lock_);
-	if (auto *path_closing = server_.ops().path_closing; path_closing && path.up)
-		path_closing(user_);
+	for (Path &other : paths_)
+		if (&other != &path)
+			other.look_again();
 }
 
-void Session::take_down(Path &path)
+void Session::release_tag(Path &path)
 {
 	LockGuard held(lock_);
-	if (!exchange(path.up, false))
-		return;
-	if (!has_left(path.ends().client))
-		left_[next_left_++ % kLeftHosts] = path.ends().client;
-	if (auto *path_down = server_.ops().path_down)
-		path_down(user_, &path.ends().client);
-	if (--up_paths_ == 0)
-		server_.ops().session_down(user_);
+	__clear_bit(path.tag().value, tags_);
 }
 
 void Session::remove(Path &path)
@@ -177,30 +205,33 @@ void Session::remove(Path &path)
 	{
 		LockGuard held(lock_);
 		paths_.remove(path);
-		__clear_bit(path.tag().value, tags_);
 	}
 	Ref<Path>::adopt(&path).reset();
 }
 
-Ref<Path> Session::close_by_serial(u32 serial, const Path &self)
+bool Session::end_by_serial(u32 serial, const Path &self)
 {
 	LockGuard held(lock_);
 	for (Path &path : paths_) {
 		if (path.serial() != serial || &path == &self)
 			continue;
 		path.close();
-		return Ref<Path>::share(&path);
+		return path.quiet();
 	}
-	return {};
+	return true;
 }
 
-Ref<Path> Session::find_unended(const Path &self)
+// A client that knows fences has had its dead path fenced, or has begun a new session, before it
+// relies on their end: what it needs is that nothing of them is on its way any more. Another one
+// only knows that its path is connected: so the requests of dead paths have ended by then.
+bool Session::must_wait(const Path &self)
 {
 	LockGuard held(lock_);
 	for (Path &path : paths_)
-		if (&path != &self && path.closing() && !path.ended())
-			return Ref<Path>::share(&path);
-	return {};
+		if (&path != &self && path.closing() &&
+		    !(self.fences() ? path.quiet() : path.ended()))
+			return true;
+	return false;
 }
 
 Path *Session::find_path(const Uuid &id)

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 // A client's session: chunks, slots, and the paths that lead to them.
 //
+// One life: it comes up once and goes down once. When the last path that is open begins to close,
+// the session has ended: no path is added, and a client that comes back under the same id gets a
+// new object, with slots that no disk keeps. What has begun ends in this one.
+//
 // References: each path and each running connection request hold one; the server's list holds none,
 // so a session dies with its last path. The last reference is dropped in process context; it takes
 // the session off the server's list and frees the chunks.
 //
-// Locks, outer first: handler lock of a CM id, Session::lock_, Server's lock, Admission's lock.
+// Locks, outer first: Session::user_lock_, or the handler lock of a CM id; Session::lock_; Server's
+// lock; Admission's lock. user_lock_ is held while the user is called, who takes his time: nothing
+// of the connection manager, and nobody who only looks for a session or a path, takes it.
 #pragma once
 
 #include <cxxrt/class_device.hh>
@@ -15,6 +21,7 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
+#include <rtrs/pure/open_paths.hh>
 #include <rtrs/server/chunk_pool.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/slot.hh>
@@ -25,6 +32,9 @@ struct rtrs_srv_sess {};
 namespace rtrs::server {
 
 class Server;
+
+// What a connection request met: a session whose life is over; see Session.
+constexpr Error kSessionEnded = Error::from_errno(ESTALE);
 
 // Hosts of paths that are gone, which a session remembers.
 constexpr u32 kLeftHosts = 4;
@@ -39,7 +49,8 @@ public:
 	void destroy();
 
 	// A connection request for this session (handshake.cc). An error leaves the id with the
-	// caller; see Path::add_connection().
+	// caller; see Path::add_connection(). kSessionEnded: the first connection of a path belongs
+	// to the next one.
 	Status connect(rdma_cm_id *id, const ConnectRequestFields &fields);
 	// Closes all paths, without waiting.
 	void close_paths();
@@ -52,8 +63,9 @@ public:
 
 	// ---- a path's life, called by its works ----
 
-	// The path becomes visible below the claimed name, and the user is told if it is the first.
-	// What was done before an error is undone by the path's close work. May sleep.
+	// The path becomes visible below the claimed name, and the user is told of it, and of the
+	// session if it is the first. ECONNABORTED if the session has ended. What was done before
+	// an error is undone by the path's close work. May sleep.
 	Status bring_up(Path &path, TextView name);
 	// Whether all connections of the path are there; then their number never changes.
 	bool is_complete(Path &path)
@@ -61,23 +73,26 @@ public:
 		LockGuard held(lock_);
 		return path.all_accepted();
 	}
-	// Removes the path's sysfs directory, and the session's with the last one.
-	void hide(Path &path);
-	// No request of the path is handed over any more: the user is told.
-	void closing_at_user(Path &path);
-	// Every request of the path has ended: the user is told if it was the last path.
+	// No request of the path is handed over any more: the user is told, and that the session is
+	// down if it has ended and no other path is up. May sleep.
 	void take_down(Path &path);
+	// Removes the path's sysfs directory, and the session's with the last one. When that has
+	// gone of a session that has ended, its name is free.
+	void hide(Path &path);
+	// The path is quiet, or nothing of it is left but requests that the user has: others may
+	// wait for that.
+	void progressed(Path &path);
+	// The slots have forgotten the path: its tag is free.
+	void release_tag(Path &path);
 	// Nothing of the path is left; drops the list's reference.
 	void remove(Path &path);
-	// Makes the path of this serial close, unless it is `self`. None: it has gone long ago.
-	cxxrt::Ref<Path> close_by_serial(u32 serial, const Path &self);
-	// A path that is closing and whose requests have not all ended, if there is one but `self`.
-	cxxrt::Ref<Path> find_unended(const Path &self);
-	// A path began to close, or came closer to its end. Any context.
-	void path_progressed() { progress_.wake_all(); }
-	// Wakes when path_progressed().
-	cxxrt::WaitQueue &progress() { return progress_; }
-	// Waits until no connection request works on the path; later ones see that it is closing.
+	// Makes the path of this serial close, unless it is `self`; whether that is quiet, or has
+	// gone long ago.
+	bool end_by_serial(u32 serial, const Path &self);
+	// Whether the path has to wait with its INFO_RSP for another one that is closing.
+	bool must_wait(const Path &self);
+	// Waits until no connection request works on the path, and nobody who has progressed wakes
+	// it; later ones see that it is closing.
 	void settle() { LockGuard held(lock_); }
 
 	Server &server() { return server_; }
@@ -94,20 +109,15 @@ public:
 	// Valid while a path is up.
 	void *user() const { return user_; }
 
-	// All paths are closing: the session goes as soon as they have gone. Any context.
-	bool dying() const { return __atomic_load_n(&open_paths_, __ATOMIC_ACQUIRE) == 0; }
-	// Whether one path more may be open. Those that close do not count.
-	bool has_room() const
-	{
-		return __atomic_load_n(&open_paths_, __ATOMIC_ACQUIRE) < kMaxPaths;
-	}
-	void path_opened() { __atomic_fetch_add(&open_paths_, 1, __ATOMIC_ACQ_REL); }
-	void path_closing() { __atomic_fetch_sub(&open_paths_, 1, __ATOMIC_ACQ_REL); }
+	// All paths are closing: the session ends, and no path is added any more. Any context.
+	bool ended() const { return open_paths_.ended(); }
+	OpenPaths &open_paths() { return open_paths_; }
 
 	cxxrt::ListNode server_node;			  // under the server's lock
 	bool half_open = true;				  // likewise: no path was CONNECTED yet
 	bool closing = false;				  // likewise: the server closes
-	cxxrt::TextBuffer<kSessionNameSize> claimed_name; // likewise: "" or the name
+	cxxrt::TextBuffer<kSessionNameSize> claimed_name; // likewise: "" or the name; free again
+							  // when nothing is seen of the session
 
 private:
 	template <class L> using LockGuard = cxxrt::LockGuard<L>;
@@ -127,8 +137,13 @@ private:
 	ChunkPool chunks_;
 	cxxrt::Array<RequestSlot> slots_;
 	cxxrt::Array<u8> areas_;
-	u32 open_paths_ = 0;
-	cxxrt::WaitQueue progress_{cxxrt::lock_class<"rtrs_progress">()};
+	OpenPaths open_paths_;
+
+	cxxrt::Mutex user_lock_{cxxrt::lock_class<"rtrs_session_user">()};
+	// Under user_lock_.
+	u32 up_paths_ = 0;
+	bool user_up_ = false;
+	void *user_ = nullptr;
 
 	cxxrt::Mutex lock_{cxxrt::lock_class<"rtrs_session">()};
 	// All below under lock_.
@@ -138,11 +153,9 @@ private:
 	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
 	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;
-	u32 up_paths_ = 0;
 	// Where the latest paths that are gone came from, the next one over the oldest.
 	sockaddr_storage left_[kLeftHosts] = {};
 	u32 next_left_ = 0;
-	void *user_ = nullptr;
 	cxxrt::TextBuffer<kSessionNameSize> name_;
 	cxxrt::ClassDevice device_;
 	cxxrt::SysfsDir paths_dir_;

@@ -66,17 +66,28 @@ void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
 	}
 }
 
+// A request of the path that has become the owner by finish() is begun by a work item, which no
+// drain waits for. If finish() has not come to queue it yet, the item sees that the path closes:
+// that was so before the grace period in the close work.
 void RequestSlot::forget(Path &path)
 {
-	bool dropped;
+	bool dropped, owns;
 	{
 		LockGuard held(lock_);
+		owns = slot_owned(word_, path.tag());
 		const SlotStep step = slot_forget(word_, path.tag());
 		dropped = step.event == SlotEvent::Free;
 		word_ = step.next;
 	}
+	if (owns)
+		start_.flush();
 	if (dropped)
 		path.leave();
+}
+
+PathTag RequestSlot::owner_tag() const
+{
+	return slot_owned(word_, kNobody) ? kNobody : owner_.path->tag();
 }
 
 bool RequestSlot::is_dead() const
@@ -88,7 +99,7 @@ bool RequestSlot::is_dead() const
 void RequestSlot::begin_answer()
 {
 	LockGuard held(lock_);
-	word_ = slot_answer(word_, owner_.path->tag()).next;
+	word_ = slot_answer(word_, owner_tag()).next;
 }
 
 // Any context: so the next request, which is parsed and handed to the user in process context,
@@ -99,7 +110,7 @@ void RequestSlot::finish()
 	bool next;
 	{
 		LockGuard held(lock_);
-		const SlotStep step = slot_finish(word_, path->tag());
+		const SlotStep step = slot_finish(word_, owner_tag());
 		next = step.event == SlotEvent::Start;
 		if (next) {
 			owner_ = parked_;

@@ -54,7 +54,9 @@ public:
 	// it. `capsule`: user message and header, arrival.capsule_size bytes, which are copied.
 	void arrive(const Arrival &arrival, const u8 *capsule = nullptr);
 
-	// `path` is drained: drops its parked request, if there is one.
+	// `path` is closing and drained: drops its parked request, if there is one. Afterwards none
+	// of its requests is on its way to the user, and the slot does not know its tag any more.
+	// May sleep, as long as the user's request() does.
 	void forget(Path &path);
 
 	// The user's answer. Any context.
@@ -97,6 +99,7 @@ private:
 		ByteView message; // ends with the user message, whose length the header says
 	};
 
+	PathTag owner_tag() const; // under lock_
 	void begin();
 	Result<Parts> parts_in_chunk(u8 *copy);
 	Result<Parts> parts_in_capsule();

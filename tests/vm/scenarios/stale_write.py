@@ -35,6 +35,19 @@ def slow_view(lab: Lab, disk: str, delay: float) -> str:
     return lab.server.run("readlink -f /dev/mapper/slow").strip()
 
 
+def watch(lab: Lab) -> Job:
+    """Prints, after /tmp/enough is there, how many writes the slow device has had at the same time."""
+    return lab.server.spawn("most=0\n"
+                            "name=$(grep -lx slow /sys/block/dm-*/dm/name)\n"
+                            "while [ ! -e /tmp/enough ]; do\n"
+                            "    set -- $(cat ${name%/dm/name}/inflight)\n"
+                            "    [ $2 -le $most ] || most=$2\n"
+                            "    sleep 0.1\n"
+                            "done\n"
+                            "rm /tmp/enough\n"
+                            "echo $most", 600)
+
+
 def in_flight(lab: Lab, name: str) -> None:
     rnbd.wait_until(lab.client, f"set -- $(cat /sys/block/{name}/inflight); [ $(($1 + $2)) -gt 0 ]", 30, "in flight")
 
@@ -63,10 +76,12 @@ def run(lab: Lab, case: str) -> None:
 
 
 def in_the_disk(lab: Lab, disk: str, delay: float, unseen: bool) -> None:
+    """Each write takes as long, so a new one that came too early would not land first: but it would be there beside
+    the old one."""
     slow = rnbd.map_device(lab, slow_view(lab, disk, delay), nics=(0, 1) if unseen else (0,))
-    fast = rnbd.map_device(lab, disk)
     if unseen:
         rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
+    watcher = watch(lab)
     begin = lab.client.uptime()
     old = lab.client.spawn(write(f"/dev/{slow}", OLD), 120)
     in_flight(lab, slow)
@@ -77,10 +92,12 @@ def in_the_disk(lab: Lab, disk: str, delay: float, unseen: bool) -> None:
     back = lab.client.spawn(f"until echo 1 >{folder(lab, 1 if unseen else 0)}/reconnect; do sleep 1; done", 120)
     wait_old(lab, old, may_fail=True)  # there was no other path
     rnbd.check(lab.client.uptime() < begin + delay - 3, "the old write ended by itself: that proves nothing")
-    lab.client.run(f"until {write(f'/dev/{fast}', NEW)}; do sleep 0.2; done", 120)
+    lab.client.run(f"until {write(f'/dev/{slow}', NEW)}; do sleep 0.2; done", 120 + 2 * delay)
     rnbd.check(lab.client.wait(back).ok, "no path came back")
     lab.client.run(f"sleep {max(0.0, begin + delay + 4 - lab.client.uptime())}", 120)
-    rnbd.equal(first_letter(lab, f"/dev/{fast}"), NEW, "what the disk holds")
+    lab.server.run("touch /tmp/enough")
+    rnbd.equal(lab.server.wait(watcher).out.strip(), "1", "writes that the disk had at the same time")
+    rnbd.equal(first_letter(lab, f"/dev/{slow}"), NEW, "what the disk holds")
 
 
 def on_the_wire(lab: Lab, disk: str, delay: float) -> None:

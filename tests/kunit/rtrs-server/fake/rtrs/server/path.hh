@@ -22,7 +22,15 @@ public:
 		Rkey rkey() const { return {slot}; }
 	};
 	Region region(u32 slot) const { return {slot}; }
-	void sync_for_cpu(Slot, u32, u32) const {}
+	// Between the look at the path's state and the call of the user.
+	void sync_for_cpu(Slot, u32, u32) const
+	{
+		if (looked)
+			looked(looked_data);
+	}
+
+	void (*looked)(void *data) = nullptr;
+	void *looked_data = nullptr;
 };
 
 class Path {

@@ -4,6 +4,7 @@
 #include "fuzz.hh"
 
 #include <rnbd/pure/device_path.hh>
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/operations.hh>
 
@@ -79,6 +80,55 @@ void answer(ByteView message)
 	     (again->max_secure_erase_sectors != 0) == (p->max_secure_erase_sectors != 0));
 }
 
+void extension_message(ByteView message, Transfer transfer)
+{
+	auto states = parse_device_states(message, transfer);
+	MUST(!states.ok() || (transfer.is_read() && transfer.size >= kMaxDeviceStatesSize));
+	auto identify = parse_identify(message, transfer);
+	MUST(!identify.ok() || (transfer.is_read() && transfer.size >= sizeof(IdentifyResponse)));
+	auto limits = parse_device_limits(message, transfer);
+	MUST(!limits.ok() || (transfer.is_read() && transfer.size >= sizeof(DeviceLimitsResponse)));
+	MUST(states.ok() + identify.ok() + limits.ok() <= 1);
+}
+
+void extension_answer(ByteView message, std::uint32_t first)
+{
+	auto states = DeviceStatesView::parse(message, first);
+	if (states.ok()) {
+		MUST(states->next() > first && states->count() <= kMaxStateEntries);
+		for (std::uint32_t i = 0; i < states->count(); i++) {
+			const DeviceCondition c = (*states)[i];
+			MUST(c.device.value >= first && c.device.value < states->next());
+			MUST(!c.fua || c.writeback);
+			MUST(states->find(c.device).ok());
+		}
+	}
+	auto identity = parse_identify_response(message);
+	if (identity.ok()) {
+		const Wwid &wwid = identity->wwid;
+		MUST(std::strlen(wwid.c_str()) == wwid.view().size());
+		auto name = make_wwid_name(wwid);
+		MUST(name.ok() == !wwid.empty());
+		MUST(!name.ok() || parse_wwid_name(name->view()).value() == wwid);
+		const IdentifyResponse again = make_identify_response(*identity);
+		auto told = parse_identify_response(ByteView(&again, sizeof(again)));
+		MUST(told.ok() && told->wwid == wwid && told->losses == identity->losses);
+	}
+	for (std::uint32_t block = 512; block <= 4096; block *= 2) {
+		auto limits = parse_device_limits_response(message, block);
+		if (!limits.ok())
+			continue;
+		MUST(is_power_of_two(limits->physical_block_size) &&
+		     limits->physical_block_size >= block);
+		MUST(limits->io_min >= limits->physical_block_size && limits->io_min % block == 0);
+		MUST(limits->io_opt % block == 0);
+		MUST(limits->alignment_offset >= kMisaligned);
+	}
+	auto name = parse_wwid_name(TextView(reinterpret_cast<const char *>(message.data()),
+					     message.size()));
+	MUST(!name.ok() || !name->empty());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
@@ -110,5 +160,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	open_message(view(bytes), transfer);
 	io_message(view(bytes), transfer, version, device);
 	answer(view(bytes));
+	extension_message(view(bytes), transfer);
+	extension_answer(view(bytes), transfer.size & 0xff);
 	return 0;
 }

@@ -80,6 +80,19 @@ def open_message(name, mode=1):
     return struct.pack("<HHBB", 2, 0, mode, 0) + name.ljust(255, b"\0") + bytes(3)
 
 
+def device_states():
+    entries = struct.pack("<IIQ", 3, 1, 16) + struct.pack("<IIQ", 9, 6, 1 << 32)
+    return struct.pack("<HHIII", 0x8001, 0, 2, 0xFFFFFFFF, 7) + entries
+
+
+def identity(wwid, losses=1):
+    return struct.pack("<HHI", 0x8003, 0, losses) + wwid.ljust(120, b"\0")
+
+
+def device_limits(alignment=0):
+    return struct.pack("<HHIIIII40x", 0x8005, 0, 4096, 65536, 262144, alignment & 0xFFFFFFFF, 1)
+
+
 def seeds():
     yield "private_data", "request", request()
     yield "private_data", "request-last", request(cid=8, flags=0)
@@ -129,6 +142,15 @@ def seeds():
         yield "rnbd_messages", f"io-{operation}", rnbd_input(rnbd_io(operation), bits, size)
     yield "rnbd_messages", "io-flush", rnbd_input(flush)
     yield "rnbd_messages", "io-short", rnbd_input(read[:24], size=4096, version=1)
+
+    yield "rnbd_messages", "states", rnbd_input(struct.pack("<HHII", 0x8000, 0, 7, 2), size=4096)
+    yield "rnbd_messages", "states-answer", rnbd_input(device_states())
+    yield "rnbd_messages", "identify", rnbd_input(struct.pack("<HHI", 0x8002, 0, 5), size=128)
+    yield "rnbd_messages", "identify-answer", rnbd_input(identity(b"naa.5"))
+    yield "rnbd_messages", "wwid-name", rnbd_input(b"wwid:naa.5")
+    yield "rnbd_messages", "limits", rnbd_input(struct.pack("<HHI", 0x8004, 0, 5), size=64)
+    yield "rnbd_messages", "limits-answer", rnbd_input(device_limits())
+    yield "rnbd_messages", "limits-misaligned", rnbd_input(device_limits(-1))
 
     texts = {
         "options": "sessname=s1 device_path=/dev/x path=ip:10.0.0.1@ip:10.0.0.2 dest_port=1234"

@@ -17,25 +17,31 @@ constexpr Transfer write(u32 size)
 
 constexpr u64 kNonce = 0x1122334455667788;
 constexpr u64 kInstance = 0xa1a2a3a4a5a6a7a8;
+constexpr Extension kServer{.features = feature::all, .instance = kInstance};
+
+Wwid wwid(std::string_view t)
+{
+	return Wwid::from(text(t)).value();
+}
 
 // "rnbd+ext"
 const char *const kMagic = "726E62642B657874";
 
 const Bytes kQuestion =
-    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "03"}});
+    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "1F"}});
 const Bytes kAnswer = message(36, {{0, "0100"},
 				   {4, "02"},
 				   {8, kMagic},
 				   {16, "8877665544332211"},
 				   {24, "A8A7A6A5A4A3A2A1"},
-				   {32, "03"}});
+				   {32, "1F"}});
 } // namespace
 
 TEST(Extension, Negotiation)
 {
 	EXPECT_EQ(bytes_of(make_extended_session_info(kNonce)), kQuestion);
 	SessionInfo answer = make_session_info_response(2);
-	EXPECT_EQ(answer_extension(view(kQuestion), kInstance, answer), feature::all);
+	EXPECT_EQ(answer_extension(view(kQuestion), kServer, answer), feature::all);
 	EXPECT_EQ(bytes_of(answer), kAnswer);
 	const Extension e = parse_extension_response(view(kAnswer), kNonce);
 	EXPECT_EQ(e.features, feature::all);
@@ -52,7 +58,7 @@ TEST(Extension, OlderClient)
 	     {message(36, {{4, "02"}}), Bytes(36, 0xff), with(kQuestion, {{15, "00"}}),
 	      with(kQuestion, {{8, "00"}})}) {
 		SessionInfo answer = make_session_info_response(2);
-		EXPECT_EQ(answer_extension(view(question), kInstance, answer), 0u);
+		EXPECT_EQ(answer_extension(view(question), kServer, answer), 0u);
 		EXPECT_EQ(bytes_of(answer), bytes_of(make_session_info_response(2)));
 	}
 }
@@ -75,28 +81,48 @@ TEST(Extension, UnknownFeaturesAreNotAgreedOn)
 {
 	SessionInfo answer = make_session_info_response(2);
 	const Bytes question = with(kQuestion, {{32, "FEFFFFFF"}});
-	EXPECT_EQ(answer_extension(view(question), kInstance, answer), feature::identify);
+	EXPECT_EQ(answer_extension(view(question), kServer, answer),
+		  feature::all & ~feature::device_states);
 	EXPECT_EQ(
 	    parse_extension_response(view(with(kAnswer, {{32, "FDFFFFFF"}})), kNonce).features,
-	    feature::device_states);
+	    feature::all & ~feature::identify);
+}
+
+TEST(Extension, AServerConfirmsWhatItHas)
+{
+	SessionInfo answer = make_session_info_response(2);
+	const Extension lesser{.features = feature::device_states, .instance = kInstance};
+	EXPECT_EQ(answer_extension(view(kQuestion), lesser, answer), feature::device_states);
+	EXPECT_EQ(bytes_of(answer), with(kAnswer, {{32, "01"}}));
 }
 
 TEST(Extension, MessageTypesNeedTheAgreement)
 {
-	for (const char *type : {"0080", "0280"}) {
-		const Bytes m = message(8, {{0, type}});
+	const struct {
+		const char *type;
+		u32 feature;
+	} kOwn[] = {{"0080", feature::device_states},
+		    {"0280", feature::identify},
+		    {"0480", feature::device_limits}};
+	for (const auto &own : kOwn) {
+		const Bytes m = message(8, {{0, own.type}});
 		EXPECT_EQ(code(parse_message_type(view(m))), -22);
-		EXPECT_EQ(code(parse_message_type(view(m), true)), 0);
+		EXPECT_EQ(code(parse_message_type(view(m), feature::all & ~own.feature)), -22);
+		EXPECT_EQ(code(parse_message_type(view(m), own.feature)), 0);
 	}
-	for (const char *type : {"0180", "0380", "0480", "0600", "0100"})
-		EXPECT_EQ(code(parse_message_type(view(message(8, {{0, type}})), true)), -22);
+	for (const char *type : {"0180", "0380", "0580", "0680", "0600", "0100"})
+		EXPECT_EQ(code(parse_message_type(view(message(8, {{0, type}})), ~0u)), -22);
 }
 
 TEST(DeviceStates, Question)
 {
-	const Bytes question = message(8, {{0, "0080"}, {4, "07"}});
-	EXPECT_EQ(bytes_of(make_device_states(7)), question);
-	EXPECT_EQ(parse_device_states(view(question), read(4096)).value(), 7u);
+	const Bytes question = message(12, {{0, "0080"}, {4, "07"}, {8, "04030201"}});
+	EXPECT_EQ(bytes_of(make_device_states(7, 0x01020304)), question);
+	EXPECT_EQ(parse_device_states(view(question), read(4096)).value().first, 7u);
+	EXPECT_EQ(parse_device_states(view(question), read(4096)).value().followed, 0x01020304u);
+	// Of a client that does not follow the cache.
+	EXPECT_EQ(parse_device_states(view(cut(question, 8)), read(4096)).value().first, 7u);
+	EXPECT_EQ(parse_device_states(view(cut(question, 8)), read(4096)).value().followed, 0u);
 	EXPECT_EQ(code(parse_device_states(view(question), read(4095))), -90);
 	EXPECT_EQ(code(parse_device_states(view(question), write(4096))), -22);
 	EXPECT_EQ(code(parse_device_states(view(cut(question, 7)), read(4096))), -90);
@@ -104,22 +130,25 @@ TEST(DeviceStates, Question)
 }
 
 namespace {
-// Two devices: 3, read-only, 16 sectors; 9, 2^32 sectors.
+// Answer 0x11: two devices: 3, read-only, 16 sectors; 9, 2^32 sectors, with a cache that can FUA.
 const Bytes kStates = message(48, {{0, "0180"},
 				   {4, "02"},
 				   {8, "FFFFFFFF"},
+				   {12, "11"},
 				   {16, "03"},
 				   {20, "01"},
 				   {24, "10"},
 				   {32, "09"},
+				   {36, "06"},
 				   {44, "01"}});
 } // namespace
 
 TEST(DeviceStates, Answer)
 {
-	Bytes made = bytes_of(make_device_states_response(2, kNoMoreDevices));
+	Bytes made = bytes_of(make_device_states_response(2, kNoMoreDevices, 0x11));
 	for (const DeviceCondition &c :
-	     {DeviceCondition{{3}, {16}, true}, DeviceCondition{{9}, {u64{1} << 32}, false}}) {
+	     {DeviceCondition{{3}, {16}, true, false, false},
+	      DeviceCondition{{9}, {u64{1} << 32}, false, true, true}}) {
 		const Bytes entry = bytes_of(make_device_state(c));
 		made.insert(made.end(), entry.begin(), entry.end());
 	}
@@ -129,15 +158,29 @@ TEST(DeviceStates, Answer)
 	ASSERT_TRUE(parsed.ok());
 	EXPECT_EQ(parsed->count(), 2u);
 	EXPECT_EQ(parsed->next(), kNoMoreDevices);
+	EXPECT_EQ(parsed->serial(), 0x11u);
 	Result<DeviceCondition> three = parsed->find({3});
 	ASSERT_TRUE(three.ok());
 	EXPECT_EQ(three->capacity.value, 16u);
 	EXPECT_TRUE(three->read_only);
+	EXPECT_FALSE(three->writeback);
+	EXPECT_FALSE(three->fua);
 	Result<DeviceCondition> nine = parsed->find({9});
 	ASSERT_TRUE(nine.ok());
 	EXPECT_EQ(nine->capacity.value, u64{1} << 32);
 	EXPECT_FALSE(nine->read_only);
+	EXPECT_TRUE(nine->writeback);
+	EXPECT_TRUE(nine->fua);
 	EXPECT_EQ(code(parsed->find({4})), -2);
+}
+
+TEST(DeviceStates, FuaWithoutACacheSaysNothing)
+{
+	const Bytes states = with(kStates, {{36, "04"}});
+	Result<DeviceStatesView> parsed = DeviceStatesView::parse(view(states), 0);
+	ASSERT_TRUE(parsed.ok());
+	EXPECT_FALSE(parsed->find({9})->writeback);
+	EXPECT_FALSE(parsed->find({9})->fua);
 }
 
 TEST(DeviceStates, BadAnswers)
@@ -170,10 +213,11 @@ TEST(Identify, Messages)
 	EXPECT_EQ(code(parse_identify(view(question), write(128))), -22);
 	EXPECT_EQ(code(parse_identify(view(cut(question, 7)), read(128))), -90);
 
-	const Bytes answer = message(128, {{0, "0380"}, {8, "6E61612E35"}});
-	EXPECT_EQ(bytes_of(make_identify_response(Wwid::from(TextView("naa.5")))), answer);
-	EXPECT_STREQ(parse_identify_response(view(answer)).value().c_str(), "naa.5");
-	EXPECT_TRUE(parse_identify_response(view(message(128, {{0, "0380"}}))).value().empty());
+	const Bytes answer = message(128, {{0, "0380"}, {4, "0A0B0C0D"}, {8, "6E61612E35"}});
+	EXPECT_EQ(bytes_of(make_identify_response({wwid("naa.5"), 0x0d0c0b0a})), answer);
+	EXPECT_STREQ(parse_identify_response(view(answer)).value().wwid.c_str(), "naa.5");
+	EXPECT_EQ(parse_identify_response(view(answer)).value().losses, 0x0d0c0b0au);
+	EXPECT_TRUE(parse_identify_response(view(message(128, {{0, "0380"}}))).value().wwid.empty());
 	EXPECT_EQ(code(parse_identify_response(view(cut(answer, 127)))), -90);
 	EXPECT_EQ(code(parse_identify_response(view(with(answer, {{0, "0280"}})))), -22);
 	for (const char *bad : {"20", "0A", "2F", "80", "22", "7F"})
@@ -186,11 +230,88 @@ TEST(Identify, Messages)
 
 TEST(Wwid, Text)
 {
-	EXPECT_STREQ(Wwid::from(TextView("a b/c\"d\n")).c_str(), "a_b_c_d_");
-	const std::string longer(200, 'x');
-	EXPECT_EQ(Wwid::from(text(longer)).view().size(), kWwidSize - 1);
-	EXPECT_TRUE(Wwid::from(TextView("x")) == Wwid::from(TextView("x")));
-	EXPECT_FALSE(Wwid::from(TextView("x")) == Wwid::from(TextView("xy")));
+	EXPECT_STREQ(wwid("a b/c\"d\n").c_str(), "a_b_c_d_");
+	const std::string longest(kWwidSize - 1, 'x');
+	EXPECT_EQ(str(wwid(longest).view()), longest);
+	EXPECT_EQ(code(Wwid::from(text(longest + "y"))), -36) << "never cut";
+	EXPECT_TRUE(wwid("x") == wwid("x"));
+	EXPECT_FALSE(wwid("x") == wwid("xy"));
+	EXPECT_EQ(code(Wwid::parse(TextView("a b"))), -22);
+	EXPECT_EQ(code(Wwid::parse(text(longest + "y"))), -36);
+}
+
+TEST(Wwid, AsNameOfADevice)
+{
+	Result<DeviceName> name = make_wwid_name(wwid("naa.5"));
+	ASSERT_TRUE(name.ok());
+	EXPECT_STREQ(name->c_str(), "wwid:naa.5");
+	EXPECT_TRUE(parse_wwid_name(name->view()).value() == wwid("naa.5"));
+	EXPECT_EQ(code(make_wwid_name(Wwid())), -22);
+	const Wwid longest = wwid(std::string(kWwidSize - 1, 'x'));
+	EXPECT_TRUE(parse_wwid_name(make_wwid_name(longest).value().view()).value() == longest);
+	for (const char *other : {"", "wwid", "wwid:", "WWID:x", "vdb", "xwwid:y"}) {
+		EXPECT_FALSE(is_wwid_name(TextView::of(other))) << other;
+		EXPECT_EQ(code(parse_wwid_name(TextView::of(other))), -22) << other;
+	}
+	EXPECT_EQ(code(parse_wwid_name(TextView("wwid:a/b"))), -22);
+	EXPECT_EQ(code(parse_wwid_name(text("wwid:" + std::string(kWwidSize, 'x')))), -22);
+}
+
+TEST(DeviceLimits, Messages)
+{
+	const Bytes question = message(8, {{0, "0480"}, {4, "05"}});
+	EXPECT_EQ(bytes_of(make_device_limits({5})), question);
+	EXPECT_EQ(parse_device_limits(view(question), read(64)).value().value, 5u);
+	EXPECT_EQ(code(parse_device_limits(view(question), read(63))), -90);
+	EXPECT_EQ(code(parse_device_limits(view(question), write(64))), -22);
+	EXPECT_EQ(code(parse_device_limits(view(cut(question, 7)), read(64))), -90);
+	EXPECT_EQ(code(parse_device_limits(view(with(question, {{0, "0280"}})), read(64))), -22);
+
+	// 4 KiB blocks, chunks of 64 KiB, stripes of 256 KiB, which begin at 3.5 KiB.
+	const Bytes answer = message(64, {{0, "0580"},
+					  {4, "00100000"},
+					  {8, "00000100"},
+					  {12, "00000400"},
+					  {16, "000E0000"},
+					  {20, "01"}});
+	EXPECT_EQ(bytes_of(make_device_limits_response({4096, 65536, 262144, 3584, true})), answer);
+	const DeviceTopology t = parse_device_limits_response(view(answer), 512).value();
+	EXPECT_EQ(t.physical_block_size, 4096u);
+	EXPECT_EQ(t.io_min, 65536u);
+	EXPECT_EQ(t.io_opt, 262144u);
+	EXPECT_EQ(t.alignment_offset, 3584);
+	EXPECT_TRUE(t.rotational);
+	EXPECT_EQ(code(parse_device_limits_response(view(cut(answer, 63)), 512)), -90);
+	EXPECT_EQ(code(parse_device_limits_response(view(with(answer, {{0, "0480"}})), 512)), -22);
+}
+
+TEST(DeviceLimits, Misaligned)
+{
+	const Bytes answer = bytes_of(make_device_limits_response({4096, 4096, 0, -1, false}));
+	EXPECT_EQ(answer, with(answer, {{16, "FFFFFFFF"}}));
+	const DeviceTopology t = parse_device_limits_response(view(answer), 512).value();
+	EXPECT_EQ(t.alignment_offset, kMisaligned);
+	EXPECT_EQ(t.io_opt, 0u);
+	EXPECT_FALSE(t.rotational);
+}
+
+TEST(DeviceLimits, NonsenseSaysNothing)
+{
+	// Each field alone, of a device with 4 KiB blocks.
+	auto parse = [](const DeviceTopology &t) {
+		return parse_device_limits_response(view(bytes_of(make_device_limits_response(t))),
+						    4096)
+		    .value();
+	};
+	for (const u32 bad : {0u, 1u, 512u, 4097u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+		EXPECT_EQ(parse({bad, 4096, 8192, 0, false}).physical_block_size, 4096u) << bad;
+		EXPECT_EQ(parse({4096, bad, 8192, 0, false}).io_min, 4096u) << bad;
+		EXPECT_EQ(parse({4096, 4096, bad, 0, false}).io_opt, 0u) << bad;
+	}
+	EXPECT_EQ(parse({12288, 4096, 0, 0, false}).physical_block_size, 4096u);
+	EXPECT_EQ(parse({16384, 4096, 0, 0, false}).io_min, 16384u) << "less than a block";
+	for (const s32 bad : {512, 4096, -2, -4096})
+		EXPECT_EQ(parse({4096, 4096, 0, bad, false}).alignment_offset, 0) << bad;
 }
 
 TEST(Unflushed, OnlyWhatNoFlushCovered)

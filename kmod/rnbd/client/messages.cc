@@ -94,7 +94,7 @@ static Result<OpenedDevice> identify(Session &session, const DeviceProperties &p
 	const Identify m = make_identify(properties.device);
 	Ref<Message> message =
 	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)}, &epoch));
-	opened.wwid = TRY(parse_identify_response(message->answer()));
+	opened.wwid = TRY(parse_identify_response(message->answer())).wwid;
 	return opened;
 }
 

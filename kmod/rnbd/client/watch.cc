@@ -41,7 +41,7 @@ Status DeviceWatch::look()
 		return {};
 	u32 first = 0;
 	while (first != kNoMoreDevices) {
-		const DeviceStates question = make_device_states(first);
+		const DeviceStates question = make_device_states(first, 0);
 		Ref<Message> message = TRY(Message::exchange(
 		    session_, {&question, sizeof(question), kMaxDeviceStatesSize}, &epoch));
 		DeviceStatesView states = TRY(DeviceStatesView::parse(message->answer(), first));

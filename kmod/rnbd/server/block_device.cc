@@ -61,4 +61,13 @@ DeviceProperties BlockDevice::properties() const
 	return p;
 }
 
+DeviceTopology BlockDevice::topology() const
+{
+	return {.physical_block_size = bdev_physical_block_size(bdev_),
+		.io_min = bdev_io_min(bdev_),
+		.io_opt = bdev_io_opt(bdev_),
+		.alignment_offset = bdev_alignment_offset(bdev_),
+		.rotational = !bdev_nonrot(bdev_)};
+}
+
 } // namespace rnbd

@@ -4,6 +4,7 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
+#include <rnbd/wire/device_limits.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/units.hh>
 
@@ -37,6 +38,8 @@ public:
 
 	// All that an OPEN answer tells, but the id. Any context.
 	DeviceProperties properties() const;
+	// All that the answer to DEVICE_LIMITS tells. Any context.
+	DeviceTopology topology() const;
 
 private:
 	BlockDevice(block_device *bdev, fmode_t mode) : bdev_(bdev), mode_(mode) {}

@@ -78,7 +78,8 @@ Wwid identify_device(block_device *bdev, const char *server_id)
 		    .put(TextView::of(disk->disk_name));
 	if (bdev->bd_partno)
 		out.put("-part").put_unsigned(bdev->bd_partno);
-	return Wwid::from(out.text());
+	Result<Wwid> wwid = Wwid::from(out.text());
+	return wwid.ok() ? wwid.take() : Wwid();
 }
 
 } // namespace rnbd

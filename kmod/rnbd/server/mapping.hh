@@ -55,8 +55,11 @@ public:
 	{
 		return {.device = id_,
 			.capacity = device_.capacity(),
-			.read_only = device_.read_only()};
+			.read_only = device_.read_only(),
+			.writeback = false,
+			.fua = false};
 	}
+	DeviceTopology topology() const { return device_.topology(); }
 	block_device *device() const { return device_.get(); }
 
 	// ---- life

@@ -10,6 +10,13 @@
 
 namespace rnbd {
 
+namespace {
+
+constexpr u32 kServerFeatures =
+    feature::device_states | feature::identify | feature::device_limits;
+
+} // namespace
+
 void Session::run_message(const rtrs_srv_request &request)
 {
 	Result<u32> produced = handle_message(request);
@@ -18,7 +25,7 @@ void Session::run_message(const rtrs_srv_request &request)
 
 Result<u32> Session::handle_message(const rtrs_srv_request &request)
 {
-	switch (TRY(parse_message_type(message_of(request), features_ != 0))) {
+	switch (TRY(parse_message_type(message_of(request), features_))) {
 	case MessageType::SessionInfo:
 		return handle_session_info(request);
 	case MessageType::Open:
@@ -29,6 +36,8 @@ Result<u32> Session::handle_message(const rtrs_srv_request &request)
 		return handle_device_states(request);
 	case MessageType::Identify:
 		return handle_identify(request);
+	case MessageType::DeviceLimits:
+		return handle_device_limits(request);
 	default:
 		return err::einval;
 	}
@@ -40,7 +49,8 @@ Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
 	trace::session_info(*this, request, version);
 	WRITE_ONCE(version_, version);
 	SessionInfo answer = make_session_info_response(version);
-	WRITE_ONCE(features_, answer_extension(message_of(request), module_.instance(), answer));
+	const Extension ours{.features = kServerFeatures, .instance = module_.instance()};
+	WRITE_ONCE(features_, answer_extension(message_of(request), ours, answer));
 	return put_answer(request, answer);
 }
 

@@ -102,7 +102,7 @@ usize Session::area_size()
 void Session::handle(const rtrs_srv_request &request)
 {
 	Result<MessageType> type =
-	    parse_message_type(message_of(request), READ_ONCE(features_) != 0);
+	    parse_message_type(message_of(request), READ_ONCE(features_));
 	if (!type.ok()) {
 		log_warning_limited(name(), "Unknown message of %u bytes", request.msg_len);
 		rtrs_srv_respond(request.op, type.code(), 0);

@@ -93,6 +93,7 @@ private:
 	// extension.cc; likewise.
 	Result<u32> handle_device_states(const rtrs_srv_request &request);
 	Result<u32> handle_identify(const rtrs_srv_request &request);
+	Result<u32> handle_device_limits(const rtrs_srv_request &request);
 	Result<DeviceProperties> open(const OpenRequest &request);
 	Status publish(Mapping &mapping);
 

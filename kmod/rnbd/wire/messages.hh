@@ -6,6 +6,7 @@
 // or fewer if the client sent fewer. Paddings arrive with any content and are sent as zero.
 #pragma once
 
+#include <rnbd/wire/feature.hh>
 #include <rnbd/wire/units.hh>
 
 namespace rnbd {
@@ -20,11 +21,13 @@ enum class MessageType : u16 {
 	OpenResponse = 3,
 	Io = 4,
 	Close = 5,
-	// Of our own, see extension.hh.
+	// Of our own, see feature.hh.
 	DeviceStates = 0x8000,
 	DeviceStatesResponse = 0x8001,
 	Identify = 0x8002,
 	IdentifyResponse = 0x8003,
+	DeviceLimits = 0x8004,
+	DeviceLimitsResponse = 0x8005,
 };
 
 enum class AccessMode : u8 {
@@ -131,9 +134,9 @@ static_assert(__builtin_offsetof(Io, padding) == 26);
 
 constexpr usize kMaxMessageSize = sizeof(Open);
 
-// Server side: which message a client sent; ours among them if the session agreed on extensions.
+// Server side: which message a client sent; ours among them if the session agreed on its feature.
 // EMSGSIZE, EINVAL for types that only servers send or nobody knows.
-inline Result<MessageType> parse_message_type(ByteView message, bool extended = false)
+inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0)
 {
 	Result<MessageHeader> h = message.read<MessageHeader>();
 	if (!h.ok())
@@ -146,10 +149,15 @@ inline Result<MessageType> parse_message_type(ByteView message, bool extended = 
 	for (MessageType t : kFromClient)
 		if (h->is(t))
 			return t;
-	constexpr MessageType kExtended[] = {MessageType::DeviceStates, MessageType::Identify};
-	for (MessageType t : kExtended)
-		if (extended && h->is(t))
-			return t;
+	constexpr struct {
+		MessageType type;
+		u32 feature;
+	} kExtended[] = {{MessageType::DeviceStates, feature::device_states},
+			 {MessageType::Identify, feature::identify},
+			 {MessageType::DeviceLimits, feature::device_limits}};
+	for (const auto &e : kExtended)
+		if ((features & e.feature) && h->is(e.type))
+			return e.type;
 	return err::einval;
 }
 

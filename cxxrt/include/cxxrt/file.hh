@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// Small files that tell what the kernel exports in no other way, read as a program would.
+// Small files and folders that tell what the kernel exports in no other way, read as a program
+// would.
 #pragma once
 
+#include <cxxrt/bytes.hh>
 #include <cxxrt/kernel.hh>
+#include <cxxrt/result.hh>
 #include <cxxrt/types.hh>
 
 namespace cxxrt {
@@ -18,6 +21,45 @@ inline usize read_file(const char *path, char *text, usize size)
 	const ssize_t n = kernel_read(opened, text, size, &position);
 	filp_close(opened, nullptr);
 	return n > 0 ? static_cast<usize>(n) : 0;
+}
+
+namespace detail {
+template <class F> struct FolderLister {
+	dir_context context;
+	const F *f;
+	bool called;
+
+	static bool entry(dir_context *context, const char *name, int size, loff_t, u64,
+			  unsigned int)
+	{
+		auto *self = container_of(context, FolderLister, context);
+		self->called = true;
+		const TextView text(name, static_cast<usize>(size));
+		if (!(text == TextView(".")) && !(text == TextView("..")))
+			(*self->f)(text);
+		return true;
+	}
+};
+} // namespace detail
+
+// f(name) for each entry of the folder, which is locked meanwhile. ENOTDIR, also for a link to a
+// folder, ENOENT, ... May sleep.
+template <class F> Status list_folder(const char *path, const F &f)
+{
+	file *opened = filp_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (IS_ERR(opened))
+		return Error::from_code(PTR_ERR(opened));
+	using Lister = detail::FolderLister<F>;
+	Lister lister{};
+	lister.context.actor = Lister::entry;
+	lister.f = &f;
+	int code;
+	do {
+		lister.called = false;
+		code = iterate_dir(opened, &lister.context);
+	} while (!code && lister.called);
+	filp_close(opened, nullptr);
+	return Status::from_code(code);
 }
 
 } // namespace cxxrt

@@ -53,6 +53,10 @@ public:
 			return Error::from_code(code);
 		return id;
 	}
+	// Sets the lowest free number in [0, max] aside, without an object. As insert().
+	Result<u32> reserve(u32 max) { return insert(nullptr, max); }
+	// The object of a number that was set aside.
+	void fill(u32 id, T *object) { xa_store(&xa_, id, object, GFP_KERNEL); }
 	// Under RcuReader or a lock that keeps the objects. Null if there is none.
 	T *find(u32 id) { return static_cast<T *>(xa_load(&xa_, id)); }
 	// The object that was there, or null: of several callers exactly one gets it.

@@ -21,6 +21,8 @@ public:
 		// Inside of another plug this one is none, and is not told of sleep.
 		watching_ = current->plug != &plug_;
 	}
+	// Without anything to collect along.
+	Plug() : Plug(nullptr, nullptr) {}
 	Plug(const Plug &) = delete;
 	Plug &operator=(const Plug &) = delete;
 	// What was held back is submitted now, and may end before this returns.

@@ -20,6 +20,9 @@ public:
 	// Until condition() is true. Uninterruptible: only for conditions that are certain to come.
 	template <class F> void wait(F &&condition) { wait_event(head_, condition()); }
 
+	// The same for a thread of the kernel that may wait for hours: it does not count as stuck.
+	template <class F> void wait_idle(F &&condition) { wait_event_idle(head_, condition()); }
+
 	// Until condition() is true, or ETIMEDOUT after `timeout` jiffies.
 	template <class F> Status wait_for(unsigned long timeout, F &&condition)
 	{

@@ -45,6 +45,11 @@
 	CASE(inflight_event_comes_with_the_last)      \
 	CASE(inflight_destruction_closes)
 
+#define GATE_CASES(CASE)                        \
+	CASE(gate_tells_when_the_last_has_left) \
+	CASE(gate_opens_again)                  \
+	CASE(gate_is_empty_when_it_says_so)
+
 #define WAIT_CASES(CASE)                           \
 	CASE(wait_all_sleepers_wake)               \
 	CASE(wait_does_not_end_before_its_time)    \
@@ -67,6 +72,7 @@ WORK_CASES(KUNIT_DECLARE_CASE)
 RCU_CASES(KUNIT_DECLARE_CASE)
 PERCPU_CASES(KUNIT_DECLARE_CASE)
 INFLIGHT_CASES(KUNIT_DECLARE_CASE)
+GATE_CASES(KUNIT_DECLARE_CASE)
 WAIT_CASES(KUNIT_DECLARE_CASE)
 SYSFS_CASES(KUNIT_DECLARE_CASE)
 

@@ -10,9 +10,10 @@ KUNIT_SUITE(cxxrt_work, WORK_CASES);
 KUNIT_SUITE(cxxrt_rcu, RCU_CASES);
 KUNIT_SUITE(cxxrt_percpu, PERCPU_CASES);
 KUNIT_SUITE(cxxrt_inflight, INFLIGHT_CASES);
+KUNIT_SUITE(cxxrt_gate, GATE_CASES);
 KUNIT_SUITE(cxxrt_wait, WAIT_CASES);
 KUNIT_SUITE(cxxrt_sysfs, SYSFS_CASES);
 
 kunit_test_suites(&cxxrt_ref, &cxxrt_lock, &cxxrt_work, &cxxrt_rcu, &cxxrt_percpu, &cxxrt_inflight,
-		  &cxxrt_wait, &cxxrt_sysfs);
+		  &cxxrt_gate, &cxxrt_wait, &cxxrt_sysfs);
 MODULE_DESCRIPTION("KUnit suites of cxxrt");

@@ -124,8 +124,8 @@ void extension_answer(ByteView message, std::uint32_t first)
 		MUST(limits->io_opt % block == 0);
 		MUST(limits->alignment_offset >= kMisaligned);
 	}
-	auto name = parse_wwid_name(TextView(reinterpret_cast<const char *>(message.data()),
-					     message.size()));
+	auto name = parse_wwid_name(
+	    TextView(reinterpret_cast<const char *>(message.data()), message.size()));
 	MUST(!name.ok() || !name->empty());
 }
 

@@ -146,9 +146,8 @@ const Bytes kStates = message(48, {{0, "0180"},
 TEST(DeviceStates, Answer)
 {
 	Bytes made = bytes_of(make_device_states_response(2, kNoMoreDevices, 0x11));
-	for (const DeviceCondition &c :
-	     {DeviceCondition{{3}, {16}, true, false, false},
-	      DeviceCondition{{9}, {u64{1} << 32}, false, true, true}}) {
+	for (const DeviceCondition &c : {DeviceCondition{{3}, {16}, true, false, false},
+					 DeviceCondition{{9}, {u64{1} << 32}, false, true, true}}) {
 		const Bytes entry = bytes_of(make_device_state(c));
 		made.insert(made.end(), entry.begin(), entry.end());
 	}
@@ -217,7 +216,8 @@ TEST(Identify, Messages)
 	EXPECT_EQ(bytes_of(make_identify_response({wwid("naa.5"), 0x0d0c0b0a})), answer);
 	EXPECT_STREQ(parse_identify_response(view(answer)).value().wwid.c_str(), "naa.5");
 	EXPECT_EQ(parse_identify_response(view(answer)).value().losses, 0x0d0c0b0au);
-	EXPECT_TRUE(parse_identify_response(view(message(128, {{0, "0380"}}))).value().wwid.empty());
+	EXPECT_TRUE(
+	    parse_identify_response(view(message(128, {{0, "0380"}}))).value().wwid.empty());
 	EXPECT_EQ(code(parse_identify_response(view(cut(answer, 127)))), -90);
 	EXPECT_EQ(code(parse_identify_response(view(with(answer, {{0, "0280"}})))), -22);
 	for (const char *bad : {"20", "0A", "2F", "80", "22", "7F"})

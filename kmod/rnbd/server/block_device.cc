@@ -2,6 +2,7 @@
 #include <rnbd/server/block_device.hh>
 
 #include <cxxrt/err_ptr.hh>
+#include <cxxrt/log.hh>
 
 namespace rnbd {
 
@@ -15,11 +16,24 @@ Result<BlockDevice> BlockDevice::open(dev_t number, bool write)
 	// Drivers need not look at the mode.
 	if (write && device.read_only())
 		return err::eacces;
+	if (bdev_is_zoned(bdev)) {
+		log_warning_limited(bdev->bd_disk->disk_name,
+				    "Not exported: it is a zoned device, and clients write as they "
+				    "like, not at the write pointer");
+		return err::eopnotsupp;
+	}
 	return device;
 }
 
+BlockDevice::BlockDevice(block_device *bdev, fmode_t mode) : bdev_(bdev), mode_(mode)
+{
+	const blk_mq_tag_set *tags = bdev_get_queue(bdev)->tag_set;
+	may_block_ = tags && (tags->flags & BLK_MQ_F_BLOCKING);
+}
+
 BlockDevice::BlockDevice(BlockDevice &&o)
-    : bdev_(exchange(o.bdev_, static_cast<block_device *>(nullptr))), mode_(o.mode_)
+    : bdev_(exchange(o.bdev_, static_cast<block_device *>(nullptr))), mode_(o.mode_),
+      may_block_(o.may_block_)
 {
 }
 
@@ -29,6 +43,7 @@ BlockDevice &BlockDevice::operator=(BlockDevice &&o)
 		close();
 		bdev_ = exchange(o.bdev_, static_cast<block_device *>(nullptr));
 		mode_ = o.mode_;
+		may_block_ = o.may_block_;
 	}
 	return *this;
 }
@@ -65,7 +80,7 @@ DeviceTopology BlockDevice::topology() const
 {
 	return {.physical_block_size = bdev_physical_block_size(bdev_),
 		.io_min = bdev_io_min(bdev_),
-		.io_opt = bdev_io_opt(bdev_),
+		.io_opt = static_cast<u32>(bdev_io_opt(bdev_)),
 		.alignment_offset = bdev_alignment_offset(bdev_),
 		.rotational = !bdev_nonrot(bdev_)};
 }

@@ -4,6 +4,7 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
+#include <rnbd/pure/losses.hh>
 #include <rnbd/wire/device_limits.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/units.hh>
@@ -14,8 +15,9 @@ class BlockDevice {
 public:
 	constexpr BlockDevice() = default;
 	// For reading, with `write` also for writing; without a claim, as other sessions may have
-	// it open too. EACCES for writing to a read-only device, or what the driver says. Sleeps
-	// for as long as the driver likes.
+	// it open too. EACCES for writing to a read-only device, EOPNOTSUPP for a zoned one, whose
+	// rules the protocol can't tell, or what the driver says. Sleeps for as long as the driver
+	// likes.
 	static Result<BlockDevice> open(dev_t number, bool write);
 
 	BlockDevice(BlockDevice &&o);
@@ -36,16 +38,28 @@ public:
 	bool read_only() const { return bdev_read_only(bdev_); }
 	u32 logical_block_size() const { return bdev_logical_block_size(bdev_); }
 
+	// As it is now. Any context.
+	bool has_cache() const { return bdev_write_cache(bdev_); }
+	bool has_fua() const { return bdev_fua(bdev_); }
+	// Whether the device can be told not to let the submitter sleep, and keeps to it.
+	bool never_sleeps() const { return !may_block_ && bdev_nowait(bdev_); }
+	// The disk that it is, or is a partition of.
+	DiskIdentity disk() const
+	{
+		return {.number = disk_devt(bdev_->bd_disk), .sequence = bdev_->bd_disk->diskseq};
+	}
+
 	// All that an OPEN answer tells, but the id. Any context.
 	DeviceProperties properties() const;
 	// All that the answer to DEVICE_LIMITS tells. Any context.
 	DeviceTopology topology() const;
 
 private:
-	BlockDevice(block_device *bdev, fmode_t mode) : bdev_(bdev), mode_(mode) {}
+	BlockDevice(block_device *bdev, fmode_t mode);
 
 	block_device *bdev_ = nullptr;
 	fmode_t mode_ = 0;
+	bool may_block_ = false; // its driver sleeps in queue_rq()
 };
 
 } // namespace rnbd

@@ -114,14 +114,18 @@ template <class F> Status ConfiguredExport::change(F &&f)
 		}
 		return {};
 	});
-	// Together, so that they take as long as one.
-	for (Mapping &m : ending)
-		m.shut();
-	while (Mapping *m = ending.pop_front()) {
+	for (Mapping &m : ending) {
 		log_info(item_name(), "Closing %.*s, which is no longer allowed",
-			 static_cast<int>(m->name().size()), m->name().data());
-		m->end();
+			 static_cast<int>(m.name().size()), m.name().data());
+		m.end();
+	}
+	// A fatal signal leaves them to their end.
+	while (Mapping *m = ending.pop_front()) {
+		Status ended =
+		    m->session().module().exports().wait_killable([&] { return m->ended(); });
 		m->put();
+		if (changed.ok())
+			changed = ended;
 	}
 	return changed;
 }

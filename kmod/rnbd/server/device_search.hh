@@ -6,11 +6,17 @@
 #include <cxxrt/result.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/units.hh>
+#include <rnbd/wire/wwid.hh>
 
 namespace rnbd {
 
 // The device number of `name` beneath the search path of `session`. EINVAL for a name with "..",
 // EXDEV if one of its folders lies outside the search path, ENOTBLK, ENOENT, ... May sleep.
 Result<dev_t> find_device(const char *search_path, TextView session, const DeviceName &name);
+
+// The same for a name that is an identity. ENOENT if there is no such device beneath the search
+// path, or more than one, EINVAL for a name that is none. May sleep.
+Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, const DeviceName &name,
+				  const char *server_id);
 
 } // namespace rnbd

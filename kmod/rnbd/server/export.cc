@@ -44,7 +44,11 @@ void Export::remove(Mapping &mapping)
 	write_opens_.close(mapping.access_mode());
 }
 
-Exports::Exports() : exports_(cxxrt::lock_class<"rnbd-server exports">()) {}
+Exports::Exports()
+    : exports_(cxxrt::lock_class<"rnbd-server exports">()),
+      changed_(cxxrt::lock_class<"rnbd-server changed">())
+{
+}
 
 Result<Export *> Exports::find_or_create(ExportList &list, block_device *bdev)
 {
@@ -70,28 +74,59 @@ void Exports::remove_if_unused(Export &e)
 	delete &e;
 }
 
-Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh)
+// EAGAIN: the mapping that is there is not, or no longer, for others to use.
+Result<cxxrt::Ref<Mapping>> Exports::try_attach(ExportList &list, Mapping &fresh)
 {
-	using Attached = Result<cxxrt::Ref<Mapping>>;
-	return exports_.with([&](ExportList &list) -> Attached {
-		Export *e = TRY(find_or_create(list, fresh.device()));
-		if (Mapping *have = e->find(fresh.session())) {
-			if (!fresh.session().knows(*have))
-				return err::ebusy;
-			// Two disks of the client would share one id, and to unmap one
-			// would take the device from the other.
-			if (!(have->name() == fresh.name()))
-				return err::eexist;
-			TRY(check_reopen(have->access_mode(), fresh.access_mode()));
-			return cxxrt::Ref<Mapping>::share(have);
-		}
-		Status s = e->add(fresh);
-		if (!s.ok()) {
-			remove_if_unused(*e);
-			return s.error();
-		}
-		return cxxrt::Ref<Mapping>::share(&fresh);
-	});
+	Export *e = TRY(find_or_create(list, fresh.device()));
+	if (Mapping *have = e->find(fresh.session())) {
+		if (!fresh.session().knows(*have))
+			return err::eagain;
+		// Two disks of the client would share one id, and to unmap one would take the
+		// device from the other. By its identity a client opens what it has mapped.
+		if (!(have->name() == fresh.name()) && !is_wwid_name(have->name()) &&
+		    !is_wwid_name(fresh.name()))
+			return err::eexist;
+		TRY(check_reopen(have->access_mode(), fresh.access_mode()));
+		return cxxrt::Ref<Mapping>::share(have);
+	}
+	Status s = e->add(fresh);
+	if (!s.ok()) {
+		remove_if_unused(*e);
+		return s.error();
+	}
+	return cxxrt::Ref<Mapping>::share(&fresh);
+}
+
+Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh, const rtrs_srv_op *op)
+{
+	for (;;) {
+		cxxrt::Ref<Mapping> other;
+		Result<cxxrt::Ref<Mapping>> attached =
+		    exports_.with([&](ExportList &list) -> Result<cxxrt::Ref<Mapping>> {
+			    Result<cxxrt::Ref<Mapping>> r = try_attach(list, fresh);
+			    if (!r.ok() && r.error() == err::eagain)
+				    other = share_other(list, fresh);
+			    return r;
+		    });
+		if (!other)
+			return attached;
+		wait_idle([&] {
+			return other->ended() || fresh.session().knows(*other) ||
+			       rtrs_srv_op_dead(op);
+		});
+		if (rtrs_srv_op_dead(op))
+			return err::econnaborted;
+	}
+}
+
+// The mapping of the session on the same device.
+cxxrt::Ref<Mapping> Exports::share_other(ExportList &list, const Mapping &fresh)
+{
+	for (Export &e : list)
+		if (e.is(fresh.device()))
+			if (Mapping *have = e.find(fresh.session()))
+				return cxxrt::Ref<Mapping>::share(have);
+	return {};
 }
 
 void Exports::detach(Mapping &mapping)

@@ -11,6 +11,7 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/sysfs.hh>
+#include <cxxrt/wait.hh>
 #include <rnbd/pure/access.hh>
 #include <rnbd/server/mapping.hh>
 
@@ -60,17 +61,40 @@ public:
 
 	// Admits `fresh` to its device, or finds the mapping that its session has by the same name
 	// already: the mapping to use. EEXIST if the session has the device by another name, EPERM
-	// if the access mode is not allowed, EBUSY while an earlier mapping of that session, or an
-	// export of the same name, still ends. May sleep.
-	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh);
+	// if the access mode is not allowed, EBUSY while an export of the same name still ends.
+	// Waits for another mapping of a session of that name which is being opened, or still ends;
+	// ECONNABORTED if nobody waits for `op` any more.
+	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh, const rtrs_srv_op *op);
 	// No effect if it was not attached. The mapping's directory is gone. May sleep.
 	void detach(Mapping &mapping);
 	// No session has anything open. May sleep.
 	bool empty();
 
+	// ---- waiting for what becomes of mappings: they are there for others, they have ended
+	// Something has become true that somebody may wait for. Any context.
+	void wake() { changed_.wake_all(); }
+	// In a work item, which may wait for hours.
+	template <class F> void wait_idle(F &&condition) { changed_.wait_idle(condition); }
+	// Ended by a fatal signal with EINTR.
+	template <class F> Status wait_killable(F &&condition)
+	{
+		return changed_.wait_killable(condition);
+	}
+
+	// Sessions and mappings that exist; none when all that any client did has ended.
+	void born() { atomic_inc(&alive_); }
+	void gone()
+	{
+		if (atomic_dec_and_test(&alive_))
+			wake();
+	}
+	bool none_alive() const { return !atomic_read(&alive_); }
+
 private:
 	using ExportList = cxxrt::List<Export, &Export::node_>;
 
+	Result<cxxrt::Ref<Mapping>> try_attach(ExportList &list, Mapping &fresh);
+	static cxxrt::Ref<Mapping> share_other(ExportList &list, const Mapping &fresh);
 	Result<Export *> find_or_create(ExportList &list, block_device *bdev);
 	static void remove_if_unused(Export &e);
 
@@ -79,6 +103,8 @@ private:
 	// export needs it. No method of a file below takes it but force_close, whose file is gone
 	// by then.
 	cxxrt::Guarded<ExportList, cxxrt::Mutex> exports_;
+	cxxrt::WaitQueue changed_;
+	atomic_t alive_ = ATOMIC_INIT(0);
 };
 
 } // namespace rnbd

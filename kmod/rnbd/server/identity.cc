@@ -3,6 +3,7 @@
 
 #include <cxxrt/file.hh>
 #include <cxxrt/text.hh>
+#include <rnbd/pure/machine_id.hh>
 
 namespace rnbd {
 
@@ -11,6 +12,23 @@ namespace {
 using cxxrt::TextWriter;
 
 constexpr u32 kIdBytes = 16;
+// What is longer is not taken.
+constexpr usize kLongest = 256;
+
+void put_hex(TextWriter &out, const u8 *bytes, usize size)
+{
+	for (usize i = 0; i < size; i++) {
+		out.put("0123456789abcdef"[bytes[i] >> 4]);
+		out.put("0123456789abcdef"[bytes[i] & 15]);
+	}
+}
+
+void put_digest(TextWriter &out, TextView text)
+{
+	u8 digest[RNBD_SERVER_DIGEST_SIZE];
+	rnbd_server_digest(text.data(), text.size(), digest);
+	put_hex(out, digest, sizeof(digest));
+}
 
 bool write_unique_id(TextWriter &out, gendisk *disk)
 {
@@ -26,23 +44,22 @@ bool write_unique_id(TextWriter &out, gendisk *disk)
 		if (size <= 0 || size > static_cast<int>(kIdBytes))
 			continue;
 		out.put(kind.prefix);
-		for (int i = 0; i < size; i++) {
-			out.put("0123456789abcdef"[id[i] >> 4]);
-			out.put("0123456789abcdef"[id[i] & 15]);
-		}
+		put_hex(out, id, static_cast<usize>(size));
 		return true;
 	}
 	return false;
 }
 
 // Drivers without the method above show their identifiers in sysfs only, where udev reads them,
-// too. If sysfs is not mounted at its place, they have none. The size of what was read.
-usize read_attribute(gendisk *disk, const char *name, char *text, usize size)
+// too. If sysfs is not mounted at its place, they have none. What was read, without blanks at its
+// ends; some are binary, with a head of `skip` bytes.
+TextView read_attribute(gendisk *disk, const char *name, char (&text)[kLongest], usize skip = 0)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", MAJOR(disk_devt(disk)),
 		 MINOR(disk_devt(disk)), name);
-	return cxxrt::read_file(path, text, size);
+	const usize size = cxxrt::read_file(path, text, sizeof(text));
+	return size == sizeof(text) ? TextView() : trim_blanks(TextView(text, size).skip(skip));
 }
 
 bool write_sysfs_id(TextWriter &out, gendisk *disk)
@@ -50,15 +67,39 @@ bool write_sysfs_id(TextWriter &out, gendisk *disk)
 	constexpr struct {
 		const char *file;
 		TextView prefix;
-	} kFiles[] = {{"wwid", ""}, {"device/wwid", ""}, {"dm/uuid", "dm."}, {"md/uuid", "md."}};
+	} kFiles[] = {{"wwid", ""},
+		      {"device/wwid", ""},
+		      {"device/cid", "mmc."},
+		      {"dm/uuid", "dm."},
+		      {"md/uuid", "md."}};
 	for (const auto &kind : kFiles) {
-		char text[kWwidSize];
-		usize size = read_attribute(disk, kind.file, text, sizeof(text));
-		while (size && text[size - 1] <= ' ')
-			size--;
-		if (!size)
+		char text[kLongest];
+		const TextView id = read_attribute(disk, kind.file, text);
+		if (id.empty())
 			continue;
-		out.put(kind.prefix).put(TextView(text, size));
+		out.put(kind.prefix).put(id);
+		return true;
+	}
+	return false;
+}
+
+// Somebody chose it, for the disks of one machine at best.
+bool write_serial(TextWriter &out, gendisk *disk, const char *server_id)
+{
+	// Of an INQUIRY page: a head, and the serial number.
+	constexpr usize kPageHead = 4;
+	constexpr struct {
+		const char *file;
+		usize skip;
+	} kFiles[] = {{"serial", 0}, {"device/serial", 0}, {"device/vpd_pg80", kPageHead}};
+	if (!*server_id)
+		return false;
+	for (const auto &kind : kFiles) {
+		char text[kLongest];
+		const TextView serial = read_attribute(disk, kind.file, text, kind.skip);
+		if (serial.empty())
+			continue;
+		out.put("rnbd.").put(TextView::of(server_id)).put('.').put(serial);
 		return true;
 	}
 	return false;
@@ -68,18 +109,50 @@ bool write_sysfs_id(TextWriter &out, gendisk *disk)
 
 Wwid identify_device(block_device *bdev, const char *server_id)
 {
-	char text[kWwidSize];
+	char text[2 * kLongest];
 	TextWriter out(text, sizeof(text));
 	gendisk *disk = bdev->bd_disk;
-	if (!write_unique_id(out, disk) && !write_sysfs_id(out, disk))
-		out.put("rnbd.")
-		    .put(TextView::of(server_id))
-		    .put('.')
-		    .put(TextView::of(disk->disk_name));
+	if (!write_unique_id(out, disk) && !write_sysfs_id(out, disk) &&
+	    !write_serial(out, disk, server_id))
+		return {};
 	if (bdev->bd_partno)
 		out.put("-part").put_unsigned(bdev->bd_partno);
+	if (out.truncated())
+		return {};
 	Result<Wwid> wwid = Wwid::from(out.text());
-	return wwid.ok() ? wwid.take() : Wwid();
+	if (wwid.ok())
+		return wwid.take();
+	// The beginning would be that of others, too.
+	char shorter[kWwidSize];
+	TextWriter digest(shorter, sizeof(shorter));
+	digest.put("digest.");
+	put_digest(digest, out.text());
+	Result<Wwid> replaced = Wwid::from(digest.text());
+	return replaced.ok() ? replaced.take() : Wwid();
+}
+
+void write_server_id(TextWriter &out, const rnbd_server_settings &settings)
+{
+	if (settings.server_id && *settings.server_id) {
+		out.put(TextView::of(settings.server_id));
+		return;
+	}
+	// Mainboards that share a UUID are sold, and installations are copied with their
+	// machine-id: only both together are taken for one machine's. systemd wants its number not
+	// told.
+	char id[64];
+	const TextView installed =
+	    trim_blanks(TextView(id, cxxrt::read_file("/etc/machine-id", id, sizeof(id))));
+	const TextView board =
+	    TextView::of(is_machine_uuid(settings.board_uuid) ? settings.board_uuid : "");
+	if (installed.empty() && board.empty())
+		return;
+	char both[128];
+	TextWriter text(both, sizeof(both));
+	text.put("rnbd-server ").put(board).put(' ').put(installed);
+	u8 digest[RNBD_SERVER_DIGEST_SIZE];
+	rnbd_server_digest(both, text.size(), digest);
+	put_hex(out, digest, kIdBytes);
 }
 
 } // namespace rnbd

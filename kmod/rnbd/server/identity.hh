@@ -3,12 +3,20 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <cxxrt/text.hh>
+#include <rnbd/server/server.h>
 #include <rnbd/wire/extension.hh>
 
 namespace rnbd {
 
 // In this order: the identifier that the device's driver knows, the one that it shows in sysfs, or
-// else the disk's name on the machine `server_id`. Partitions add their number. May sleep.
+// its serial number on the machine `server_id`. Partitions add their number. Empty if there is
+// none of these: the name of a disk is no identity, it changes with the next start of the machine.
+// May sleep, as long as the device does.
 Wwid identify_device(block_device *bdev, const char *server_id);
+
+// What tells this machine from others: what the administrator says, or a digest of what hardware
+// and installation are known by; nothing if there is none. May sleep.
+void write_server_id(cxxrt::TextWriter &out, const rnbd_server_settings &settings);
 
 } // namespace rnbd

@@ -3,6 +3,7 @@
 
 #include <cxxrt/log.hh>
 #include <cxxrt/rcu.hh>
+#include <rnbd/server/io_job.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
 #include <rnbd/server/trace.hh>
@@ -12,15 +13,11 @@ namespace rnbd {
 
 namespace {
 
-// In the slot's area from the request to its answer.
-struct IoJob {
-	rtrs_srv_op *op;
-	Mapping *mapping; // entered
-	u32 answer;	  // bytes that a read that succeeds has put into the chunk
-	trace::IoRecord record;
-	bio_vec vector;
-	bio io; // ends in a flexible array
-};
+using Admission = DiskQueue::Admission;
+
+// What the client's block layer lets through is not for ours to throttle as background writeback:
+// that would put the thread to sleep.
+constexpr blk_opf_t kWrite = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 
 blk_opf_t block_operation(const CheckedIo &io)
 {
@@ -30,10 +27,10 @@ blk_opf_t block_operation(const CheckedIo &io)
 		opf = REQ_OP_READ;
 		break;
 	case Operation::Write:
-		opf = REQ_OP_WRITE;
+		opf = kWrite;
 		break;
 	case Operation::Flush:
-		opf = REQ_OP_WRITE | REQ_PREFLUSH;
+		opf = kWrite | REQ_PREFLUSH;
 		break;
 	case Operation::Discard:
 		opf = REQ_OP_DISCARD;
@@ -56,32 +53,47 @@ blk_opf_t block_operation(const CheckedIo &io)
 	return opf;
 }
 
+// A request that has changed the device, which may have done so in its cache only.
+bool may_be_volatile(const IoJob &job)
+{
+	const bool plain = (job.opf & REQ_OP_MASK) == REQ_OP_WRITE;
+	return (!plain || job.vector.bv_len) && job.step != IoJob::Step::Durable &&
+	       !(job.io.bi_opf & REQ_FUA);
+}
+
 // Any context, hard interrupts included: nothing here sleeps.
 void io_done(bio *done)
 {
 	IoJob *job = container_of(done, IoJob, io);
-	rtrs_srv_op *op = job->op;
-	Mapping *mapping = job->mapping;
-	const int status = blk_status_to_errno(done->bi_status);
-	const u32 produced = status ? 0 : job->answer;
-	trace::io_end(*mapping, job->record, status);
+	Mapping &mapping = *job->mapping;
 	bio_uninit(done);
-
-	// What comes last may be what the removal of the module waits for. The code of a module
-	// stays until a grace period later: for those, too, who were preempted in here.
-	cxxrt::RcuReader until_the_end;
-	mapping->leave();
-	// With the answer the area is no longer ours.
-	rtrs_srv_respond(op, status, produced);
+	if (done->bi_status == BLK_STS_AGAIN && (done->bi_opf & REQ_NOWAIT)) [[unlikely]] {
+		// All parts of it have ended, if it was split.
+		job->step = IoJob::Step::Again;
+		mapping.queue().line_up(*job);
+		return;
+	}
+	// The client will not flush for a cache that it does not know.
+	if (op_is_write(job->opf) && !done->bi_status && mapping.hides_cache() &&
+	    may_be_volatile(*job)) [[unlikely]] {
+		job->step = IoJob::Step::Durable;
+		mapping.queue().line_up(*job);
+		return;
+	}
+	end_job(*job, blk_status_to_errno(done->bi_status));
 }
 
-void submit(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &request)
+// `request.area` becomes the job. Any context.
+IoJob *prepare(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &request)
 {
 	IoJob *job = new (request.area) IoJob;
 	job->op = request.op;
 	job->mapping = &mapping;
 	job->answer = io.operation == Operation::Read ? io.bytes : 0;
-	bio_init(&job->io, mapping.device(), &job->vector, 1, block_operation(io));
+	job->opf = block_operation(io);
+	job->sector = io.sector;
+	job->step = IoJob::Step::First;
+	bio_init(&job->io, mapping.device(), &job->vector, 1, job->opf);
 	job->io.bi_iter.bi_sector = io.sector.value;
 	job->io.bi_ioprio = sanitize_priority(io.priority, false);
 	job->io.bi_end_io = io_done;
@@ -91,9 +103,91 @@ void submit(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &reque
 			       offset_in_page(request.data));
 	} else {
 		job->io.bi_iter.bi_size = io.bytes;
+		job->vector.bv_len = 0;
 	}
 	trace::io_begin(mapping, io, job->record);
-	submit_bio(&job->io);
+	return job;
+}
+
+// As prepare() has left it, or for a flush.
+void prepare_again(IoJob &job)
+{
+	const bool flush = job.step == IoJob::Step::Durable;
+	const u16 priority = job.io.bi_ioprio;
+	bio_init(&job.io, job.mapping->device(), &job.vector, 1,
+		 flush ? kWrite | REQ_PREFLUSH : job.opf);
+	job.io.bi_ioprio = priority;
+	job.io.bi_end_io = io_done;
+	if (flush)
+		return;
+	job.io.bi_iter.bi_sector = job.sector.value;
+	if (job.vector.bv_len) {
+		job.io.bi_vcnt = 1;
+		job.io.bi_iter.bi_size = job.vector.bv_len;
+	}
+}
+
+// It need not be flushed afterwards if the device does it by itself.
+void make_durable(IoJob &job)
+{
+	if ((job.opf & REQ_OP_MASK) == REQ_OP_WRITE && job.vector.bv_len &&
+	    job.mapping->hides_cache())
+		job.io.bi_opf |= REQ_FUA;
+}
+
+// Drivers that are made of others send flushes on to them without REQ_NOWAIT, and ranges are split.
+bool may_sleep(const Mapping &mapping, const IoJob &job)
+{
+	if ((job.opf & REQ_OP_MASK) > REQ_OP_WRITE || !mapping.never_sleeps())
+		return true;
+	return (job.opf & REQ_PREFLUSH) && mapping.has_cache();
+}
+
+void submit(Mapping &mapping, IoJob &job)
+{
+	if (!mapping.queue().lined_up() && !may_sleep(mapping, job)) [[likely]] {
+		make_durable(job);
+		job.io.bi_opf |= REQ_NOWAIT;
+		submit_bio(&job.io);
+		return;
+	}
+	mapping.queue().line_up(job);
+}
+
+Result<CheckedIo> check(const Session &session, const IoFields &fields,
+			const rtrs_srv_request &request, const Mapping &mapping)
+{
+	Result<CheckedIo> io = check_io(fields, transfer_of(request), mapping.limits());
+	if (!io.ok())
+		log_warning_limited(session.name(),
+				    "Refused operation %#x at sector %llu, %u bytes, device %u: "
+				    "error %d",
+				    fields.rw, fields.sector.value, fields.size,
+				    fields.device.value, io.code());
+	return io;
+}
+
+// The mapping of these fields, entered; null if the job is held back; or an error.
+noinline Result<Mapping *> admit(Session &session, const IoFields &fields,
+				 const rtrs_srv_request &request)
+{
+	// The memory of a mapping stays for a grace period after it has left the table.
+	cxxrt::RcuReader reader;
+	Mapping *mapping = session.find(fields.device);
+	if (!mapping)
+		return err::enotconn;
+	Status checked;
+	const Admission admission = mapping->queue().admit([&]() -> IoJob * {
+		Result<CheckedIo> io = check(session, fields, request, *mapping);
+		if (io.ok())
+			return prepare(*mapping, io.value(), request);
+		checked = io.error();
+		return nullptr;
+	});
+	if (admission == Admission::Refused)
+		return err::enotconn;
+	TRY(cxxrt::move(checked));
+	return admission == Admission::Entered ? mapping : nullptr;
 }
 
 // The error is the answer.
@@ -102,23 +196,50 @@ Status check_and_submit(Session &session, const rtrs_srv_request &request)
 	const IoFields fields = TRY(parse_io(message_of(request), session.version()));
 	trace::rdma(session, fields, request);
 	Mapping *mapping = session.enter(fields.device);
-	if (!mapping)
-		return err::enotconn;
-	Result<CheckedIo> io = check_io(fields, transfer_of(request), mapping->limits());
+	if (!mapping) [[unlikely]] {
+		mapping = TRY(admit(session, fields, request));
+		if (!mapping)
+			return {};
+	}
+	Result<CheckedIo> io = check(session, fields, request, *mapping);
 	if (!io.ok()) {
-		mapping->leave();
-		log_warning_limited(session.name(),
-				    "Refused operation %#x at sector %llu, %u bytes, device %u: "
-				    "error %d",
-				    fields.rw, fields.sector.value, fields.size,
-				    fields.device.value, io.code());
+		mapping->queue().leave();
 		return io.error();
 	}
-	submit(*mapping, io.value(), request);
+	submit(*mapping, *prepare(*mapping, io.value(), request));
 	return {};
 }
 
 } // namespace
+
+void submit_waiting(IoJob &job)
+{
+	if (job.step != IoJob::Step::First)
+		prepare_again(job);
+	if (job.step != IoJob::Step::Durable)
+		make_durable(job);
+	submit_bio(&job.io);
+}
+
+void end_job(IoJob &job, int status)
+{
+	rtrs_srv_op *op = job.op;
+	Mapping &mapping = *job.mapping;
+	const u32 produced = status ? 0 : job.answer;
+	trace::io_end(mapping, job.record, status);
+
+	// What comes last may be what the removal of the module waits for. The code of a module
+	// stays until a grace period later: for those, too, who were preempted in here.
+	cxxrt::RcuReader until_the_end;
+	mapping.queue().leave();
+	// With the answer the area is no longer ours.
+	rtrs_srv_respond(op, status, produced);
+}
+
+void drop_held(IoJob &job, int status)
+{
+	rtrs_srv_respond(job.op, status, 0);
+}
 
 usize io_area_size()
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Metadata and parameters of rnbd-server; the code is C++. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+#include <crypto/blake2s.h>
 #include <linux/dmi.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/string.h>
-#include <linux/utsname.h>
 
 #include <rnbd/server/server.h>
 
@@ -45,12 +45,13 @@ MODULE_PARM_DESC(dev_search_path,
 		 "client's session (default: /)");
 
 /*
- * Names disks that have no identifier of their own, so it must stay the same when the machine
- * starts again, and differ between machines.
+ * Goes into the identity of disks that have a serial number only, so it must stay the same when the
+ * machine starts again, and differ between machines.
  */
 static char *server_id;
 module_param(server_id, charp, 0444);
-MODULE_PARM_DESC(server_id, "Identity of this machine in wwids (default: its UUID or host name)");
+MODULE_PARM_DESC(server_id,
+		 "Identity of this machine in wwids (default: of its UUID and machine-id)");
 
 static bool exports_only;
 module_param(exports_only, bool, 0444);
@@ -65,20 +66,21 @@ MODULE_PARM_DESC(
     instance, "What ctl/instance said when the server had stopped in order, so that clients know "
 	      "that none of their writes was lost; 0 if it may have crashed (default: 0)");
 
+void rnbd_server_digest(const void *data, size_t size, u8 *digest)
+{
+	blake2s(digest, data, NULL, RNBD_SERVER_DIGEST_SIZE, size, 0);
+}
+
 static int __init rnbd_server_init(void)
 {
 	struct rnbd_server_settings settings = {
 	    .search_path = dev_search_path,
 	    .exports_only = exports_only,
 	    .instance = instance,
+	    .server_id = server_id,
+	    .board_uuid = dmi_get_system_info(DMI_PRODUCT_UUID),
 	};
-	const char *id = server_id;
 
-	if (!id || !*id)
-		id = dmi_get_system_info(DMI_PRODUCT_UUID);
-	if (!id || !*id)
-		id = init_utsname()->nodename;
-	settings.server_id = id;
 	return rnbd_server_start(port_nr, &settings);
 }
 

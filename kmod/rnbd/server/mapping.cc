@@ -4,31 +4,51 @@
 #include <cxxrt/log.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
+#include <rnbd/server/module.hh>
 #include <rnbd/server/session.hh>
 
 namespace rnbd {
 
-Mapping::Mapping(Session &session, Exports &exports, BlockDevice device, const OpenRequest &request,
-		 cxxrt::Box<cxxrt::Inflight> users, cxxrt::Box<ExportUse> use)
-    : session_(cxxrt::Ref<Session>::share(&session)), exports_(exports),
+Mapping::Mapping(Session &session, BlockDevice device, const OpenRequest &request, const Told &told,
+		 cxxrt::Box<ExportUse> use)
+    : session_(cxxrt::Ref<Session>::share(&session)), exports_(session.module().exports()),
       device_(cxxrt::move(device)), access_mode_(request.access_mode), name_(request.name),
-      announced_(device_.properties()), max_io_bytes_(session.max_io_bytes()),
-      users_(cxxrt::move(users)), use_(cxxrt::move(use))
+      told_(told), cache_(told.properties.writeback), max_io_bytes_(session.max_io_bytes()),
+      use_(cxxrt::move(use))
 {
+	exports_.born();
 }
 
-// Out of line: Session is complete here.
-Mapping::~Mapping() = default;
-
-Result<cxxrt::Ref<Mapping>> Mapping::create(Session &session, Exports &exports, BlockDevice device,
-					    const OpenRequest &request, cxxrt::Box<ExportUse> use)
+Mapping::~Mapping()
 {
-	cxxrt::Box<cxxrt::Inflight> users = TRY(cxxrt::Inflight::create());
-	Mapping *mapping = new (GFP_KERNEL) Mapping(session, exports, cxxrt::move(device), request,
-						    cxxrt::move(users), cxxrt::move(use));
+	exports_.gone();
+}
+
+Result<cxxrt::Ref<Mapping>> Mapping::create(Session &session, BlockDevice device,
+					    const OpenRequest &request, const Told &told,
+					    cxxrt::Box<ExportUse> use)
+{
+	Mapping *mapping =
+	    new (GFP_KERNEL) Mapping(session, cxxrt::move(device), request, told, cxxrt::move(use));
 	if (!mapping)
 		return err::enomem;
-	return cxxrt::Ref<Mapping>::adopt(mapping);
+	cxxrt::Ref<Mapping> made = cxxrt::Ref<Mapping>::adopt(mapping);
+	made->queue_ = TRY(DiskQueue::create(*mapping));
+	return made;
+}
+
+DeviceCondition Mapping::condition() const
+{
+	return {.device = id_,
+		.capacity = device_.capacity(),
+		.read_only = device_.read_only(),
+		.writeback = device_.has_cache(),
+		.fua = device_.has_fua()};
+}
+
+Identity Mapping::identity() const
+{
+	return {.wwid = told_.wwid, .losses = session_->module().losses(device_.disk())};
 }
 
 Status Mapping::published()
@@ -44,26 +64,41 @@ void Mapping::announce() const
 
 void Mapping::end()
 {
+	get(); // for finish()
+	queue_->end();
+}
+
+void Mapping::idle()
+{
+	finish_work_.queue(session_->module().endings());
+}
+
+// No I/O is under way any more.
+void Mapping::finish()
+{
 	const bool was_open = static_cast<bool>(dir_);
-	// 1. No I/O is under way, and nobody who looked the id up still has this object.
-	users_->close();
-	// 2. No file method runs or will run. Not under the lock of Exports: force_close needs it.
+	// 1. No file method runs or will run. Not under the lock of Exports: force_close needs it.
 	dir_.reset();
-	// 3. What was written is durable: whoever gets the device next finds it, and it outlasts an
-	//    orderly restart of the machine (serving.cc).
+	// 2. What was written is durable: whoever gets the device next finds it, and it outlasts an
+	//    orderly restart of the machine (serving.cc). If not, whoever opens it learns of that.
 	if (may_write(access_mode_) && !device_.flush().ok()) {
 		log_warning_limited(Subject(*session_, name_).c_str(), "Flush at close failed");
-		session_->flush_failed();
+		session_->module().flush_failed(device_.disk());
 	}
-	// 4. The access right is given back. The device is still open, so the export's key, its
+	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
-	// 5. Nobody knows it any more, once its configured export has forgotten it.
+	// 4. Nobody knows it any more, once its configured export has forgotten it.
 	use_.reset();
 	device_.close();
 	if (was_open)
 		log_info_limited(Subject(*session_, name_).c_str(), "Device closed, id %u",
 				 id_.value);
+	WRITE_ONCE(ended_, true);
+	exports_.wake();
+	// 5. Whoever has looked the id up without a reference is through with it.
+	synchronize_rcu(); // raw: the memory may go now
+	put();
 }
 
 } // namespace rnbd

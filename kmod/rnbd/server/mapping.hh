@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 // One device that one session has open.
 //
-// Life: create() → Exports::attach() → in the session's table of ids, where I/O finds it →
-// add_files() → whoever takes it out of the table (CLOSE, force_close, the end of the session; the
-// table gives it to one of them) calls end(), or shut() and later end(). References keep the
-// memory; the table, and whoever is about to call end(), hold one.
+// Life: create() → Exports::attach() → an id is set aside, add_files() → in the session's table of
+// ids, where I/O finds it → whoever takes it out of the table (CLOSE, force_close, the end of the
+// session; the table gives it to one of them), or its maker if it never got there, calls end(). The
+// rest happens in the background, after its last I/O. References keep the memory; the table, and
+// whoever is about to call end(), hold one.
 #pragma once
 
-#include <cxxrt/inflight.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/sysfs.hh>
+#include <cxxrt/work.hh>
 #include <rnbd/pure/access.hh>
+#include <rnbd/pure/cache_news.hh>
 #include <rnbd/server/block_device.hh>
+#include <rnbd/server/disk_queue.hh>
 #include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/operations.hh>
@@ -27,17 +30,20 @@ class Session;
 
 class Mapping : public cxxrt::RefCounted<Mapping> {
 public:
+	// What it tells, besides what it is.
+	struct Told {
+		DeviceProperties properties;
+		Wwid wwid;
+	};
 	// ENOMEM. May sleep.
 	// `use` is of the configured export that it is opened by, or empty.
-	static Result<cxxrt::Ref<Mapping>> create(Session &session, Exports &exports,
-						  BlockDevice device, const OpenRequest &request,
+	static Result<cxxrt::Ref<Mapping>> create(Session &session, BlockDevice device,
+						  const OpenRequest &request, const Told &told,
 						  cxxrt::Box<ExportUse> use);
 	~Mapping();
 
-	// ---- for I/O: between enter() and leave() the device stays open. Any context.
-	// False when the mapping ends.
-	[[nodiscard]] bool enter() { return users_->enter(); }
-	void leave() { users_->leave(); }
+	// ---- for I/O, which has entered the queue; any context
+	DiskQueue &queue() { return *queue_; }
 	DeviceLimits limits() const
 	{
 		return {
@@ -45,22 +51,24 @@ public:
 		    .logical_block_size = device_.logical_block_size(),
 		    .read_only = !may_write(access_mode_) || device_.read_only(),
 		    .max_io_bytes = max_io_bytes_,
-		    .max_discard_sectors = announced_.max_discard_sectors,
-		    .max_secure_erase_sectors = announced_.max_secure_erase_sectors,
-		    .max_write_zeroes_sectors = announced_.max_write_zeroes_sectors,
+		    .max_discard_sectors = told_.properties.max_discard_sectors,
+		    .max_secure_erase_sectors = told_.properties.max_secure_erase_sectors,
+		    .max_write_zeroes_sectors = told_.properties.max_write_zeroes_sectors,
 		};
 	}
-	// As it is now.
-	DeviceCondition condition() const
-	{
-		return {.device = id_,
-			.capacity = device_.capacity(),
-			.read_only = device_.read_only(),
-			.writeback = false,
-			.fua = false};
-	}
-	DeviceTopology topology() const { return device_.topology(); }
 	block_device *device() const { return device_.get(); }
+	bool never_sleeps() const { return device_.never_sleeps(); }
+	bool has_cache() const { return device_.has_cache(); }
+	// The device has a cache that the client knows nothing of.
+	bool hides_cache() const { return cache_.unaware() && device_.has_cache(); }
+
+	// ---- for messages: under the lock of the session's table, in which it stands
+	// As it is now; the answer with that serial tells it, to a client that has followed the one
+	// with the other.
+	DeviceCondition condition() const;
+	CacheNews &cache() { return cache_; }
+	DeviceTopology topology() const { return device_.topology(); }
+	Identity identity() const;
 
 	// ---- life
 	// Its directory below that of the export. ENOMEM. May sleep.
@@ -70,11 +78,13 @@ public:
 	Status published();
 	// The log line of a device that is open.
 	void announce() const;
-	// Lets no I/O in any more; does not wait. Before end(), by the same caller.
-	void shut() { users_->shut(); }
-	// Once, by whoever took it out of the table; or by its maker, if it never got there, or if
-	// it is not attached. Sleeps until its I/O has ended.
+	// Once, by whoever took it out of the table; or by its maker, if it never got there. Does
+	// not wait. Not for one that is not attached: its references are all there is.
 	void end();
+	// end() has come to its end: device and export are given back. Exports::wait() sees it.
+	bool ended() const { return READ_ONCE(ended_); }
+	// All I/O has ended, after end(). By the queue.
+	void idle();
 
 	Session &session() const { return *session_; }
 	AccessMode access_mode() const { return access_mode_; }
@@ -86,12 +96,16 @@ public:
 	// Both guarded by the lock of Exports.
 	Export *export_ = nullptr;
 	cxxrt::ListNode in_export_;
+	// Under the lock of the session's table, until it is in there.
+	cxxrt::ListNode making_;
 	// Of whoever took it out of the table.
 	cxxrt::ListNode ending_;
 
 private:
-	Mapping(Session &session, Exports &exports, BlockDevice device, const OpenRequest &request,
-		cxxrt::Box<cxxrt::Inflight> users, cxxrt::Box<ExportUse> use);
+	Mapping(Session &session, BlockDevice device, const OpenRequest &request, const Told &told,
+		cxxrt::Box<ExportUse> use);
+
+	void finish();
 
 	// sysfs.cc
 	void show_access_mode(cxxrt::SysfsText &text);
@@ -106,13 +120,16 @@ private:
 	const AccessMode access_mode_;
 	const DeviceName name_;
 	DeviceId id_{};
-	// As told in the OPEN answer. Capacity, block size and read-only state are looked up anew
-	// for each request.
-	const DeviceProperties announced_;
+	// As the answers to OPEN and IDENTIFY tell it. Capacity, block size and read-only state are
+	// looked up anew for each request.
+	const Told told_;
+	CacheNews cache_;
 	const u32 max_io_bytes_; // of the session
-	cxxrt::Box<cxxrt::Inflight> users_;
+	bool ended_ = false;
+	cxxrt::Box<DiskQueue> queue_;
 	cxxrt::Box<ExportUse> use_;
 	cxxrt::SysfsDir dir_;
+	cxxrt::Work<Mapping, &Mapping::finish> finish_work_{this};
 };
 
 } // namespace rnbd

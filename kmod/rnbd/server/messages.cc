@@ -2,6 +2,7 @@
 // SESS_INFO, OPEN and CLOSE (protocol D.1, D.2, E.2).
 #include <cxxrt/log.hh>
 #include <rnbd/server/device_search.hh>
+#include <rnbd/server/identity.hh>
 #include <rnbd/server/module.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
@@ -12,8 +13,7 @@ namespace rnbd {
 
 namespace {
 
-constexpr u32 kServerFeatures =
-    feature::device_states | feature::identify | feature::device_limits;
+constexpr u32 kServerFeatures = feature::all;
 
 } // namespace
 
@@ -58,7 +58,7 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 {
 	const OpenRequest want = TRY(parse_open(message_of(request), transfer_of(request)));
 	trace::open(*this, want);
-	Result<DeviceProperties> properties = open(want);
+	Result<DeviceProperties> properties = open(want, request.op);
 	if (!properties.ok()) {
 		log_warning_limited(Subject(*this, want.name).c_str(),
 				    "Opening device failed, access mode %s: error %d",
@@ -68,52 +68,78 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 	return put_answer(request, TRY(make_open_response(properties.value())));
 }
 
-Result<DeviceProperties> Session::open(const OpenRequest &want)
+Result<dev_t> Session::find(const DeviceName &device) const
+{
+	const TextView session = TextView::of(name());
+	if ((READ_ONCE(features_) & feature::open_by_wwid) && is_wwid_name(device.view()))
+		return find_device_by_wwid(module_.search_path(), session, device,
+					   module_.server_id());
+	return find_device(module_.search_path(), session, device);
+}
+
+Result<DeviceProperties> Session::open(const OpenRequest &want, const rtrs_srv_op *op)
 {
 	cxxrt::Box<ExportUse> use =
 	    TRY(module_.configured().admit(*this, want.name.view(), want.access_mode));
-	const dev_t number =
-	    use ? TRY(use->find_device())
-		: TRY(find_device(module_.search_path(), TextView::of(name()), want.name));
+	const dev_t number = use ? TRY(use->find_device()) : TRY(find(want.name));
 	BlockDevice device = TRY(BlockDevice::open(number, may_write(want.access_mode)));
-	DeviceProperties properties = device.properties();
+	Mapping::Told told{.properties = device.properties(), .wwid = {}};
 	// Whether it can be told at all, before anything else knows of the device.
-	TRY(make_open_response(properties));
+	TRY(make_open_response(told.properties));
+	// Here, where a disk that hangs delays its own OPEN.
+	if (READ_ONCE(features_) & feature::identify)
+		told.wwid = identify_device(device.get(), module_.server_id());
 
-	cxxrt::Ref<Mapping> fresh = TRY(
-	    Mapping::create(*this, module_.exports(), cxxrt::move(device), want, cxxrt::move(use)));
+	cxxrt::Ref<Mapping> fresh =
+	    TRY(Mapping::create(*this, cxxrt::move(device), want, told, cxxrt::move(use)));
 	// Not attached if it fails: the reference is all there is to give back. A session that asks
 	// again, as clients do when they reconnect, gets the id that it has and the properties of
 	// now; `fresh` was only needed to find that out.
-	cxxrt::Ref<Mapping> mapping = TRY(module_.exports().attach(*fresh));
+	cxxrt::Ref<Mapping> mapping = TRY(module_.exports().attach(*fresh, op));
 	if (mapping.get() == fresh.get())
 		TRY(publish(*mapping));
-	properties.device = mapping->id();
-	return properties;
+	told.properties.device = mapping->id();
+	return told.properties;
 }
 
-// Nothing else can take the mapping out of the table meanwhile: CLOSE and the end of the session
-// come after this on the queue, force_close needs the file that appears last, and the configured
-// export does not know the mapping before published().
+// Nobody can take the mapping away before it stands in the table: CLOSE does not find the id,
+// force_close finds another owner. The configured export does not know it before published(); from
+// the moment it stands there anybody may be faster than a failure of that.
 Status Session::publish(Mapping &mapping)
 {
-	mapping.get();
-	Result<u32> id = ids_.insert(&mapping, kMaxMappings - 1);
-	if (!id.ok()) {
-		mapping.put();
+	Status reserved = table_.with([&](Table &t) -> Status {
+		if (t.down)
+			return err::enotconn;
+		mapping.set_id({TRY(ids_.reserve(kMaxMappings - 1))});
+		t.making.push_back(mapping);
+		return {};
+	});
+	if (!reserved.ok()) {
 		mapping.end();
-		return id.error();
+		return reserved;
 	}
-	mapping.set_id({id.value()});
-	Status files = mapping.add_files();
-	if (!files.ok()) {
-		take(id.value())->end();
-		return files;
+	const u32 id = mapping.id().value;
+	Status made = mapping.add_files();
+	table_.with([&](Table &t) {
+		t.making.remove(mapping);
+		if (made.ok() && t.down)
+			made = err::enotconn;
+		if (!made.ok()) {
+			ids_.remove(id);
+			return;
+		}
+		mapping.get();
+		ids_.fill(id, &mapping);
+	});
+	if (!made.ok()) {
+		mapping.end();
+		return made;
 	}
+	// Who has asked for it, too, gets the same.
+	module_.exports().wake();
 	Status published = mapping.published();
 	if (!published.ok()) {
-		// force_close may have been faster.
-		if (cxxrt::Ref<Mapping> mine = take(id.value()))
+		if (cxxrt::Ref<Mapping> mine = take(mapping))
 			mine->end();
 		return published;
 	}
@@ -126,8 +152,11 @@ Result<u32> Session::handle_close(const rtrs_srv_request &request)
 	const DeviceId id = TRY(parse_close(message_of(request), transfer_of(request)));
 	trace::close(*this, id);
 	// An id that is unknown, or was force-closed, is as closed as the client wants it.
-	if (cxxrt::Ref<Mapping> mapping = take(id.value))
+	if (cxxrt::Ref<Mapping> mapping = take(id.value)) {
 		mapping->end();
+		module_.exports().wait_idle(
+		    [&] { return mapping->ended() || rtrs_srv_op_dead(request.op); });
+	}
 	return 0u;
 }
 

@@ -3,7 +3,9 @@
 #include <rnbd/server/module.hh>
 
 #include <cxxrt/log.hh>
+#include <cxxrt/text.hh>
 #include <rnbd/pure/device_path.hh>
+#include <rnbd/server/identity.hh>
 #include <rnbd/server/server.h>
 #include <rnbd/server/session.hh>
 
@@ -16,10 +18,19 @@ constinit Module *module_ = nullptr;
 Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 {
 	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, settings));
+	char id[kServerIdSize];
+	cxxrt::TextWriter writer(id, sizeof(id));
+	write_server_id(writer, settings);
+	if (writer.truncated())
+		log_warning("ctl", "server_id is too long and not used");
+	else
+		m->server_id_.print("%s", id);
 	m->device_class_ = TRY(cxxrt::DeviceClass::create(cxxrt::lock_class<"rnbd-server">()));
 	m->ctl_ = TRY(m->create_ctl());
 	m->devices_ =
 	    TRY(cxxrt::SysfsDir::create_empty<Module>(m->ctl_.kobj(), "devices", m.get()));
+	m->endings_ =
+	    TRY(cxxrt::Workqueue::create("rnbd_server_ends", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE));
 	m->exports_.set_parent(m->devices_.kobj());
 	m->ctl_.announce();
 	return m;

@@ -5,12 +5,18 @@
 #include <cxxrt/class_device.hh>
 #include <cxxrt/guarded.hh>
 #include <cxxrt/memory.hh>
+#include <cxxrt/print.hh>
+#include <cxxrt/work.hh>
+#include <rnbd/pure/losses.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/server.h>
 #include <rtrs/rtrs.h>
 
 namespace rnbd {
+
+// Storage of this machine's identity, terminator included.
+constexpr usize kServerIdSize = 128;
 
 class Module {
 public:
@@ -29,19 +35,31 @@ public:
 	const char *search_path() const { return search_path_; }
 	// Another one than before if writes may have been lost since (protocol D.5), never 0.
 	u64 instance() const { return instance_; }
-	// A disk that clients had written to could not be flushed when it was closed. Any context.
-	void flush_failed() { WRITE_ONCE(unflushed_, true); }
+	// A disk that clients had written to could not be flushed when it was closed. Before it
+	// can be opened again. May sleep.
+	void flush_failed(const DiskIdentity &disk)
+	{
+		WRITE_ONCE(unflushed_, true);
+		losses_.with([&](Losses &l) { l.add(disk); });
+	}
+	// How often that was so. May sleep.
+	u32 losses(const DiskIdentity &disk)
+	{
+		return losses_.with([&](const Losses &l) { return l.of(disk); });
+	}
 	// What tells this machine from others.
-	const char *server_id() const { return server_id_; }
+	const char *server_id() const { return server_id_.c_str(); }
 	Exports &exports() { return exports_; }
+	// Where mappings and sessions end, each in an item that waits for its own disk only.
+	const cxxrt::Workqueue &endings() const { return endings_; }
 	ConfiguredExports &configured() { return configured_; }
 
 private:
 	template <class T, class... Args>
 	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
 	explicit Module(const rnbd_server_settings &settings)
-	    : search_path_(settings.search_path), server_id_(settings.server_id),
-	      instance_(settings.instance ?: boot_instance()), configured_(settings.exports_only)
+	    : search_path_(settings.search_path), instance_(settings.instance ?: boot_instance()),
+	      configured_(settings.exports_only)
 	{
 	}
 
@@ -54,7 +72,7 @@ private:
 		bool ending = false;
 	};
 	Status start(Serving &s);
-	void stop(Serving &s);
+	Status stop(Serving &s);
 
 	Result<cxxrt::ClassDevice> create_ctl();
 	void show_serving(cxxrt::SysfsText &text);
@@ -62,9 +80,10 @@ private:
 	void show_instance(cxxrt::SysfsText &text);
 
 	const char *search_path_;
-	const char *server_id_;
+	cxxrt::TextBuffer<kServerIdSize> server_id_;
 	const u64 instance_;
 	bool unflushed_ = false;
+	cxxrt::Guarded<Losses, cxxrt::Mutex> losses_{cxxrt::lock_class<"rnbd-server losses">()};
 	// What serving_ has, for sessions, which are up from some time within start() on, in other
 	// threads. Null while it does not serve.
 	rtrs_srv *server_ = nullptr;
@@ -77,6 +96,8 @@ private:
 	cxxrt::SysfsDir devices_;
 	Exports exports_;
 	ConfiguredExports configured_;
+	// Destroyed first: its work uses the rest.
+	cxxrt::Workqueue endings_;
 };
 
 // For the calls of the transport; while the module is loaded.

@@ -18,11 +18,17 @@ int rnbd_server_check_search_path(const char *text);
 struct rnbd_server_settings {
 	/* Terminated, and outlive the module's run. */
 	const char *search_path;
-	const char *server_id;
 	bool exports_only;
 	/* 0: that of this boot. */
 	u64 instance;
+	/* Null or empty if the administrator says nothing, or the machine has none. */
+	const char *server_id;
+	const char *board_uuid;
 };
+
+/* A digest of `size` bytes that only they have. Any context. */
+#define RNBD_SERVER_DIGEST_SIZE 32
+void rnbd_server_digest(const void *data, size_t size, u8 *digest);
 
 /* 0 or a negative errno. May sleep. */
 int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings);

@@ -31,6 +31,11 @@ int path_up(void *priv, const sockaddr_storage *client)
 	return static_cast<Session *>(priv)->path_up(*client).code();
 }
 
+void path_closing(void *priv)
+{
+	static_cast<Session *>(priv)->path_closing();
+}
+
 void path_down(void *priv, const sockaddr_storage *client)
 {
 	static_cast<Session *>(priv)->path_down(*client);
@@ -62,6 +67,7 @@ Status Module::start(Serving &s)
 	ops.op_size = Session::area_size();
 	ops.session_up = session_up;
 	ops.path_up = path_up;
+	ops.path_closing = path_closing;
 	ops.path_down = path_down;
 	ops.session_down = session_down;
 	ops.request = handle_request;
@@ -71,13 +77,15 @@ Status Module::start(Serving &s)
 }
 
 // No request is answered any more from some time within on, so that clients take them to another
-// path or wait; every disk was flushed and closed when it returns.
-void Module::stop(Serving &s)
+// path or wait; every disk was flushed and closed when it returns. EINTR if a fatal signal ended
+// the wait for that.
+Status Module::stop(Serving &s)
 {
-	if (!s.server)
-		return;
-	smp_store_release(&server_, nullptr);
-	rtrs_srv_close(cxxrt::exchange(s.server, static_cast<rtrs_srv *>(nullptr)));
+	if (s.server) {
+		smp_store_release(&server_, nullptr);
+		rtrs_srv_close(cxxrt::exchange(s.server, static_cast<rtrs_srv *>(nullptr)));
+	}
+	return exports_.wait_killable([&] { return exports_.none_alive(); });
 }
 
 Status Module::open(u16 port)
@@ -93,7 +101,8 @@ Status Module::open(u16 port)
 Module::~Module()
 {
 	serving_.with([&](Serving &s) {
-		stop(s);
+		if (!stop(s).ok())
+			exports_.wait_idle([&] { return exports_.none_alive(); });
 		// The files are there until the members of this object go.
 		s.ending = true;
 	});
@@ -129,7 +138,7 @@ Status Module::store_serving(TextView text, cxxrt::SysfsCall &)
 		if (s.ending)
 			return err::enodev;
 		if (!wanted)
-			stop(s);
+			TRY(stop(s));
 		else if (!s.server)
 			TRY(start(s));
 		return {};

@@ -11,8 +11,8 @@
 
 namespace rnbd {
 
-// A message on its way through the session's queue. Lives in the slot's area, which is its own
-// until the answer; nothing of it is touched afterwards.
+// A message on its way through the session's queue, with a reference of it. Lives in the slot's
+// area, which is its own until the answer; nothing of it is touched afterwards.
 class MessageJob {
 public:
 	MessageJob(Session &session, const rtrs_srv_request &request)
@@ -20,10 +20,19 @@ public:
 	{
 	}
 
-	void queue() { work_.queue(session_.queue_); }
+	void queue()
+	{
+		session_.get();
+		work_.queue(session_.queue_);
+	}
 
 private:
-	void run() { session_.run_message(request_); }
+	void run()
+	{
+		cxxrt::Ref<Session> session = cxxrt::Ref<Session>::adopt(&session_);
+		const rtrs_srv_request request = request_;
+		session->run_message(request);
+	}
 
 	Session &session_;
 	const rtrs_srv_request request_;
@@ -41,13 +50,30 @@ Session::Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_d
       queue_(cxxrt::move(queue))
 {
 	name_.print("%s", name);
+	module_.exports().born();
+}
+
+Session::~Session()
+{
+	module_.exports().gone();
+}
+
+// Its queue can't be destroyed from its own work.
+void Session::destroy()
+{
+	free_work_.queue(module_.endings());
+}
+
+void Session::free()
+{
+	delete this;
 }
 
 Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 {
 	const u32 max_io_bytes = TRY(module.max_io_bytes());
 	const char *name = rtrs_srv_sess_name(transport);
-	cxxrt::Workqueue queue = TRY(cxxrt::Workqueue::create_ordered(name, 0));
+	cxxrt::Workqueue queue = TRY(cxxrt::Workqueue::create(name, WQ_UNBOUND, WQ_MAX_ACTIVE));
 	Session *session = new (GFP_KERNEL) Session(
 	    module, name, max_io_bytes, rtrs_srv_sess_queue_depth(transport), cxxrt::move(queue));
 	if (!session)
@@ -56,24 +82,18 @@ Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 	return session;
 }
 
-void Session::flush_failed()
-{
-	module_.flush_failed();
-}
-
+// What is being opened meanwhile finds the table down. What force_close took out of it ends by
+// itself, as do these.
 void Session::down()
 {
 	trace::destroy_session(*this);
-	// All messages were answered, but the last may still run behind its answer.
-	queue_.reset();
-	// The gates close together, which takes as long as one. What force_close took out of the
-	// table, it ends itself; such a mapping holds this object by a reference.
 	cxxrt::List<Mapping, &Mapping::ending_> ending;
-	ids_.for_each([&](u32 id, Mapping *) {
-		if (Mapping *m = take(id).release()) {
-			m->shut();
+	table_.with([&](Table &t) {
+		t.down = true;
+		ids_.for_each([&](u32 id, Mapping *m) {
+			ids_.remove(id);
 			ending.push_back(*m);
-		}
+		});
 	});
 	while (Mapping *m = ending.pop_front()) {
 		m->end();
@@ -89,6 +109,17 @@ Status Session::path_up(const sockaddr_storage &client)
 	return module_.configured().add_host(*this, host_of(client));
 }
 
+void Session::path_closing()
+{
+	DiskQueue::Dropped dropped;
+	table_.with([&](Table &) {
+		ids_.for_each([&](u32, Mapping *m) { m->queue().path_closing(dropped); });
+	});
+	dropped.answer();
+	// Messages that wait for a device.
+	module_.exports().wake();
+}
+
 void Session::path_down(const sockaddr_storage &client)
 {
 	module_.configured().remove_host(*this, host_of(client));
@@ -101,8 +132,7 @@ usize Session::area_size()
 
 void Session::handle(const rtrs_srv_request &request)
 {
-	Result<MessageType> type =
-	    parse_message_type(message_of(request), READ_ONCE(features_));
+	Result<MessageType> type = parse_message_type(message_of(request), READ_ONCE(features_));
 	if (!type.ok()) {
 		log_warning_limited(name(), "Unknown message of %u bytes", request.msg_len);
 		rtrs_srv_respond(request.op, type.code(), 0);
@@ -117,24 +147,40 @@ void Session::handle(const rtrs_srv_request &request)
 
 Mapping *Session::enter(DeviceId id)
 {
-	// The end of a mapping waits for an RCU grace period when it closes the gate, so the
-	// mapping's memory is there while we try.
+	// The memory of a mapping stays for a grace period after it has left the table.
 	cxxrt::RcuReader reader;
-	Mapping *m = ids_.find(id.value);
-	return m && m->enter() ? m : nullptr;
+	Mapping *m = find(id);
+	return m && m->queue().enter() ? m : nullptr;
 }
 
 cxxrt::Ref<Mapping> Session::take(u32 id)
 {
-	Mapping *m = ids_.remove(id);
-	return m ? cxxrt::Ref<Mapping>::adopt(m) : cxxrt::Ref<Mapping>();
+	return table_.with([&](Table &t) {
+		for (const Mapping &m : t.making)
+			if (m.id().value == id)
+				return cxxrt::Ref<Mapping>();
+		Mapping *m = ids_.remove(id);
+		return m ? cxxrt::Ref<Mapping>::adopt(m) : cxxrt::Ref<Mapping>();
+	});
+}
+
+cxxrt::Ref<Mapping> Session::take(Mapping &mapping)
+{
+	return table_.with([&](Table &) {
+		if (!knows(mapping))
+			return cxxrt::Ref<Mapping>();
+		ids_.remove(mapping.id().value);
+		return cxxrt::Ref<Mapping>::adopt(&mapping);
+	});
 }
 
 cxxrt::Ref<Mapping> Session::retire(Mapping &mapping)
 {
-	if (!ids_.retire(mapping.id().value, &mapping))
-		return {};
-	return cxxrt::Ref<Mapping>::adopt(&mapping);
+	return table_.with([&](Table &) {
+		return ids_.retire(mapping.id().value, &mapping)
+			   ? cxxrt::Ref<Mapping>::adopt(&mapping)
+			   : cxxrt::Ref<Mapping>();
+	});
 }
 
 } // namespace rnbd

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // A client's session: what it has agreed on and what it has open (protocol D.2, E.2).
 //
-// Messages run on the session's own queue, one after the other: OPEN and CLOSE of one session need
-// no lock against each other, and a device that opens slowly delays nothing else. I/O runs at once.
+// Messages run on the session's own queue, side by side: a device that hangs while it is opened or
+// closed delays no other. What they do with the table of ids is kept apart by its lock. I/O runs at
+// once. Messages and mappings can outlast the session of the transport, each with a reference.
 #pragma once
 
+#include <cxxrt/guarded.hh>
 #include <cxxrt/id.hh>
+#include <cxxrt/list.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/work.hh>
@@ -36,14 +39,19 @@ public:
 	// For a session of the transport that comes up; the caller owns a reference and gives it
 	// back by down(). ENOTCONN if the module is not ready, ENOMEM. May sleep.
 	static Result<Session *> create(Module &module, rtrs_srv_sess *transport);
-	// The transport's session is gone and all its requests were answered. Closes all devices.
-	// Sleeps.
+	// The transport's session is gone. Begins to close all devices. May sleep, but waits for no
+	// device.
 	void down();
+	// By the last reference. Any process context, also that of a message.
+	void destroy();
 
 	// A path of the transport's session is up. EACCES if an export in use does not allow the
 	// host that it comes from. May sleep.
 	Status path_up(const sockaddr_storage &client);
-	// Such a path has gone, with all its requests. May sleep.
+	// No request of such a path comes any more, and nobody waits for the answers. May sleep,
+	// but waits for no device.
+	void path_closing();
+	// It has gone. May sleep.
 	void path_down(const sockaddr_storage &client);
 
 	// A request of the client: answers it, now or later. In the transport's context.
@@ -56,10 +64,11 @@ public:
 	u32 queue_depth() const { return queue_depth_; }
 	u8 version() const { return READ_ONCE(version_); }
 
-	// A disk could not be flushed when it was closed.
-	void flush_failed();
+	Module &module() const { return module_; }
 
-	// The mapping of that id, entered; null if there is none. Any context.
+	// The mapping of that id, null if there is none. Inside RCU. Any context.
+	Mapping *find(DeviceId id) { return ids_.find(id.value); }
+	// The same, entered; null also if that can't be. Any context.
 	Mapping *enter(DeviceId id);
 	// Whether the client can reach it by its id.
 	bool knows(const Mapping &mapping) { return ids_.find(mapping.id().value) == &mapping; }
@@ -82,6 +91,10 @@ private:
 
 	Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_depth,
 		cxxrt::Workqueue queue);
+	~Session();
+	friend class cxxrt::RefCounted<Session>;
+
+	void free();
 
 	// messages.cc; on the session's queue.
 	void run_message(const rtrs_srv_request &request);
@@ -94,11 +107,31 @@ private:
 	Result<u32> handle_device_states(const rtrs_srv_request &request);
 	Result<u32> handle_identify(const rtrs_srv_request &request);
 	Result<u32> handle_device_limits(const rtrs_srv_request &request);
-	Result<DeviceProperties> open(const OpenRequest &request);
+	Result<DeviceProperties> open(const OpenRequest &want, const rtrs_srv_op *op);
+	Result<dev_t> find(const DeviceName &device) const;
 	Status publish(Mapping &mapping);
 
+	struct Table {
+		// Have an id set aside, which nobody may take away from them.
+		cxxrt::List<Mapping, &Mapping::making_> making;
+		u32 states_serial = 0; // of the last answer to DEVICE_STATES
+		bool down = false;
+	};
 	// Empty if there is none (any more). May sleep.
 	cxxrt::Ref<Mapping> take(u32 id);
+	cxxrt::Ref<Mapping> take(Mapping &mapping);
+	// f(), which gets the open mapping of that id and returns a Result, while it stays open;
+	// ENOTCONN if there is none.
+	template <class F> auto with_open(DeviceId id, F &&f)
+	{
+		using Told = decltype(f(*static_cast<Mapping *>(nullptr)));
+		return table_.with([&](Table &) -> Told {
+			Mapping *m = ids_.find(id.value);
+			if (!m)
+				return err::enotconn;
+			return f(*m);
+		});
+	}
 
 	Module &module_;
 	cxxrt::TextBuffer<kSessionNameSize> name_;
@@ -106,8 +139,10 @@ private:
 	const u32 queue_depth_; // of the transport
 	u8 version_ = 0;	// until SESS_INFO
 	u32 features_ = 0;	// likewise
-	// Owns one reference of each mapping.
+	// Owns one reference of each mapping. Changed under the lock of table_; looked up in RCU.
 	cxxrt::IdMap<Mapping> ids_;
+	cxxrt::Guarded<Table, cxxrt::Mutex> table_{cxxrt::lock_class<"rnbd-server devices">()};
+	cxxrt::Work<Session, &Session::free> free_work_{this};
 	// Destroyed first: its work uses the rest.
 	cxxrt::Workqueue queue_;
 };

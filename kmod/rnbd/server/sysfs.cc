@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // ctl/devices/<bdev>/sessions/<session>/ (protocol F.4).
+#include <cxxrt/kernel.hh>
 #include <cxxrt/text.hh>
 #include <rnbd/pure/access.hh>
 #include <rnbd/server/export.hh>
@@ -42,12 +43,14 @@ Status Mapping::force_close(TextView input, cxxrt::SysfsCall &call)
 		return err::enodev;
 	// Who loses against CLOSE or the end of the session must leave at once: that one waits for
 	// this method, and the file may not be touched while its directory goes.
+	Status ended;
 	if (cxxrt::Ref<Mapping> self = session_->retire(*this)) {
 		WARN_ON_ONCE(!call.remove_file());
 		self->end();
+		ended = exports_.wait_killable([&] { return self->ended(); });
 	}
 	module_put(THIS_MODULE);
-	return {};
+	return ended;
 }
 
 Status Mapping::add_files()

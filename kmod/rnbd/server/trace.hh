@@ -8,16 +8,10 @@
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
 #include <rnbd/server/trace.h>
+#include <rnbd/server/trace_record.hh>
 #include <rnbd/wire/operations.hh>
 
 namespace rnbd::trace {
-
-// What an I/O was and when it began, from io_begin() to io_end(); filled in only while the latter
-// is traced.
-struct IoRecord {
-	u64 began_ns = 0; // 0: not filled in
-	CheckedIo io;
-};
 
 namespace detail {
 

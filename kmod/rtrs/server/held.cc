@@ -13,10 +13,10 @@
 //
 // A batch: the block layer is plugged; handlers run, in one thread, which is the collector; the
 // plug is finished, and what ends by that is collected too; nothing is collected any more; what was
-// is posted. When the thread goes to sleep in a handler, say because a disk has no room, the batch
-// ends for those who were collected before: nobody waits for that disk but its own requests. An
-// answer from elsewhere, also from an interrupt on top of the collector, does not wait for the
-// batch. A batch of one completion is none, and costs nothing.
+// is posted. The user's handlers do not sleep for a disk that has no room; when the thread goes to
+// sleep all the same, for memory, or in a driver that does, the batch ends for those who were
+// collected before. An answer from elsewhere, also from an interrupt on top of the collector, does
+// not wait for the batch. A batch of one completion is none, and costs nothing.
 #include <rtrs/server/connection.hh>
 
 #include <cxxrt/rcu.hh>

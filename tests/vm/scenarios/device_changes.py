@@ -69,22 +69,32 @@ def closed(lab: Lab, disk: str) -> None:
     rnbd.unmap(lab, name)
 
 
+def named(lab: Lab, name: str, uuid: str, disk: str) -> str:
+    """A device over a disk that has an identity, which null_blk has not."""
+    lab.server.run(f"modprobe dm_mod\ndmsetup create --noudevsync {name} --uuid {uuid} "
+                   f"--table \"0 $(blockdev --getsz {disk}) linear {disk} 0\"\ndmsetup mknodes {name}")
+    return lab.server.run(f"readlink -f /dev/mapper/{name}").strip()
+
+
+def wwid(lab: Lab, name: str) -> str:
+    return lab.client.run(f"cat /sys/block/{name}/wwid 2>/dev/null || true").strip()
+
+
 def identity(lab: Lab, disk: str, other: str) -> None:
-    name, same = rnbd.map_device(lab, disk, access_mode="migration"), rnbd.map_device(
-        lab, disk, session="vm2", access_mode="migration")
-    third = rnbd.map_device(lab, other)
-    wwids = [rnbd.read(lab.client, f"/sys/block/{n}/wwid") for n in (name, same, third)]
-    rnbd.check(wwids[0] and wwids[0] == wwids[1] != wwids[2], f"wwids: {wwids}")
-    for n in (name, same, third):
+    """The same in each session; a digest of what is too long; none of a disk that has none, whatever its name is."""
+    long = "LVM-" + "x" * 123
+    one, two = named(lab, "one", "TEST-17", disk), named(lab, "two", long, other)
+    names = [rnbd.map_device(lab, one, access_mode="migration"),
+             rnbd.map_device(lab, one, session="vm2", access_mode="migration"), rnbd.map_device(lab, two)]
+    wwids = [wwid(lab, n) for n in names]
+    rnbd.equal(wwids[:2], ["dm.TEST-17"] * 2, "wwid of a device-mapper device in two sessions")
+    rnbd.check(wwids[2].startswith("digest.") and len(wwids[2]) == len("digest.") + 64, f"wwid: {wwids[2]}")
+    for n in names:
         rnbd.unmap(lab, n)
-    lab.server.run("modprobe dm_mod\ndmsetup create --noudevsync named --uuid TEST-17 "
-                   f"--table '0 2048 linear {disk} 0'\ndmsetup mknodes named")
-    try:
-        name = rnbd.map_device(lab, "/dev/mapper/named")
-        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/wwid"), "dm.TEST-17", "wwid of a device-mapper device")
-        rnbd.unmap(lab, name)
-    finally:
-        lab.server.run("dmsetup remove --noudevsync --retry named")
+    lab.server.run("dmsetup remove --noudevsync --retry one\ndmsetup remove --noudevsync --retry two")
+    name = rnbd.map_device(lab, disk)
+    rnbd.equal(wwid(lab, name), "", "wwid of a disk without an identity")
+    rnbd.unmap(lab, name)
 
 
 def exchanged(lab: Lab, disk: str, other: str) -> None:
@@ -105,7 +115,7 @@ def exchanged(lab: Lab, disk: str, other: str) -> None:
     state(lab, name, "open", NOTICE)
     rnbd.check(lab.client.wait(reader).ok, "the reader that waited failed")
     rnbd.unmap(lab, name)
-    lab.server.run("rm /dev/thing")
+    lab.server.run("rm /dev/thing\ndmsetup remove --noudevsync --retry one\ndmsetup remove --noudevsync --retry two")
 
 
 def restarted(lab: Lab, disk: str) -> None:
@@ -141,6 +151,6 @@ def run(lab: Lab) -> None:
     read_only(lab, disk)
     closed(lab, disk)
     identity(lab, disk, other)
-    exchanged(lab, disk, other)
+    exchanged(lab, named(lab, "one", "TEST-18", disk), named(lab, "two", "TEST-19", other))
     restarted(lab, disk)
     rnbd.unload_client(lab)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+// The device with an identity, among those that a session may open by a name: the nodes beneath the
+// search path, or in /dev where that is "/". Folders are not followed by links, nodes are, as in
+// device_search.cc. It is a search by hand, for the rare case that a disk came back under another
+// name, and it opens one device after the other for a moment to see which one it is.
+#include <rnbd/server/device_search.hh>
+
+#include <cxxrt/file.hh>
+#include <cxxrt/memory.hh>
+#include <rnbd/pure/device_path.hh>
+#include <rnbd/server/block_device.hh>
+#include <rnbd/server/identity.hh>
+
+namespace rnbd {
+
+namespace {
+
+using cxxrt::Array;
+using cxxrt::TextWriter;
+
+constexpr u32 kMaxDepth = 4;
+constexpr u32 kMaxDevices = 1024;
+constexpr usize kMaxNames = 1u << 18; // bytes, of one folder
+
+class Search {
+public:
+	Search(const Wwid &wanted, const char *server_id) : wanted_(wanted), server_id_(server_id)
+	{
+	}
+
+	Status start(TextView search, TextView session)
+	{
+		seen_ = TRY(Array<dev_t>::create(kMaxDevices));
+		TextWriter out(path_, sizeof(path_));
+		// The dot is a name that adds nothing; a search path that is a link is followed.
+		TRY(write_device_path(out, search, session, "."));
+		size_ = out.size();
+		if (out.text() == TextView("/."))
+			TRY(append("dev"));
+		return look_into(0);
+	}
+	// ENOENT if there is none, or it is not certain which.
+	Result<dev_t> found() const
+	{
+		if (matches_ != 1)
+			return err::enoent;
+		return found_;
+	}
+
+private:
+	Status append(TextView name)
+	{
+		if (size_ + 1 + name.size() >= sizeof(path_))
+			return err::enametoolong;
+		path_[size_++] = '/';
+		__builtin_memcpy(path_ + size_, name.data(), name.size());
+		size_ += name.size();
+		path_[size_] = '\0';
+		return {};
+	}
+
+	// What path_ leads to. The names first: the folder is locked while it is listed.
+	Status look_into(u32 depth)
+	{
+		Array<char> names = TRY(Array<char>::create(kMaxNames));
+		usize used = 0;
+		TRY(cxxrt::list_folder(path_, [&](TextView name) {
+			if (used + name.size() + 1 > names.size())
+				return;
+			__builtin_memcpy(names.begin() + used, name.data(), name.size());
+			used += name.size() + 1;
+		}));
+		const usize folder = size_;
+		for (usize at = 0; at < used;) {
+			const TextView name = TextView::of(names.begin() + at);
+			at += name.size() + 1;
+			if (append(name).ok())
+				look_at(depth);
+			size_ = folder;
+			path_[size_] = '\0';
+		}
+		return {};
+	}
+
+	void look_at(u32 depth)
+	{
+		dev_t number = 0;
+		const int code = lookup_bdev(path_, &number);
+		if (!code)
+			compare(number);
+		else if (code == -ENOTBLK && depth + 1 < kMaxDepth)
+			static_cast<void>(look_into(depth + 1)); // if it is a folder
+	}
+
+	void compare(dev_t number)
+	{
+		for (u32 i = 0; i < devices_; i++)
+			if (seen_[i] == number)
+				return;
+		if (devices_ == kMaxDevices)
+			return;
+		seen_[devices_++] = number;
+		Result<BlockDevice> device = BlockDevice::open(number, false);
+		if (!device.ok() || !device->capacity().value ||
+		    !(identify_device(device->get(), server_id_) == wanted_))
+			return;
+		found_ = number;
+		matches_++;
+	}
+
+	const Wwid &wanted_;
+	const char *const server_id_;
+	char path_[kPathSize];
+	usize size_ = 0;
+	Array<dev_t> seen_;
+	u32 devices_ = 0;
+	u32 matches_ = 0;
+	dev_t found_ = 0;
+};
+
+} // namespace
+
+Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, const DeviceName &name,
+				  const char *server_id)
+{
+	const Wwid wanted = TRY(parse_wwid_name(name.view()));
+	cxxrt::Box<Search> search = TRY(cxxrt::make_box<Search>(GFP_KERNEL, wanted, server_id));
+	TRY(search->start(TextView::of(search_path), session));
+	return search->found();
+}
+
+} // namespace rnbd

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <rnbd/server/disk_queue.hh>
+
+#include <cxxrt/plug.hh>
+#include <rnbd/server/mapping.hh>
+
+namespace rnbd {
+
+using cxxrt::Plug;
+
+DiskQueue::DiskQueue(Mapping &mapping, cxxrt::Workqueue worker)
+    : mapping_(mapping), worker_(cxxrt::move(worker))
+{
+}
+
+Result<cxxrt::Box<DiskQueue>> DiskQueue::create(Mapping &mapping)
+{
+	cxxrt::Workqueue worker =
+	    TRY(cxxrt::Workqueue::create_ordered("rnbd_server_disk", WQ_UNBOUND));
+	auto queue = TRY(cxxrt::make_box<DiskQueue>(GFP_KERNEL, mapping, cxxrt::move(worker)));
+	queue->gate_ = TRY(cxxrt::Gate::create(emptied, queue.get()));
+	return queue;
+}
+
+// ---- the line
+
+void DiskQueue::line_up(IoJob &job)
+{
+	lines_.with([&](Lines &l) {
+		l.waiting.push_back(job);
+		WRITE_ONCE(lined_up_, true);
+	});
+	// The job is counted by the gate, so the queue is there.
+	submit_work_.queue(worker_);
+}
+
+// The line exists until the last one of it has been submitted.
+IoJob *DiskQueue::next()
+{
+	return lines_.with([&](Lines &l) {
+		IoJob *job = l.waiting.pop_front();
+		if (!job)
+			WRITE_ONCE(lined_up_, false);
+		return job;
+	});
+}
+
+void DiskQueue::submit_all()
+{
+	Plug together;
+	while (IoJob *job = next())
+		if (rtrs_srv_op_dead(job->op))
+			end_job(*job, -ECONNABORTED);
+		else
+			submit_waiting(*job);
+}
+
+// ---- the gate
+
+// Any context. When the last I/O has ended none is in the line, so the worker is free.
+void DiskQueue::emptied(void *self)
+{
+	auto *queue = static_cast<DiskQueue *>(self);
+	queue->emptied_work_.queue(queue->worker_);
+}
+
+void DiskQueue::on_emptied()
+{
+	const bool ended = closed_.with([&](bool &closed) {
+		if (lines_.with([](const Lines &l) { return l.ending; }))
+			return true;
+		closed = false;
+		gate_->open();
+		lines_.with([&](Lines &l) {
+			l.holding = false;
+			while (IoJob *job = l.held.pop_front()) {
+				WARN_ON_ONCE(!gate_->enter());
+				l.waiting.push_back(*job);
+				WRITE_ONCE(lined_up_, true);
+			}
+		});
+		return false;
+	});
+	if (ended)
+		mapping_.idle();
+	else
+		submit_all();
+}
+
+void DiskQueue::move_dead(JobList &from, JobList &dead)
+{
+	JobList alive;
+	while (IoJob *job = from.pop_front())
+		(rtrs_srv_op_dead(job->op) ? dead : alive).push_back(*job);
+	from.take_all(alive);
+}
+
+void DiskQueue::path_closing(Dropped &dropped)
+{
+	closed_.with([&](bool &closed) {
+		const bool ending = lines_.with([&](Lines &l) {
+			move_dead(l.held, dropped.held_);
+			move_dead(l.waiting, dropped.waiting_);
+			l.holding = true;
+			return l.ending;
+		});
+		// While it is closed nothing has begun since.
+		if (!ending && !cxxrt::exchange(closed, true))
+			gate_->close();
+	});
+}
+
+void DiskQueue::Dropped::answer()
+{
+	while (IoJob *job = held_.pop_front())
+		drop_held(*job, -ECONNABORTED);
+	while (IoJob *job = waiting_.pop_front())
+		end_job(*job, -ECONNABORTED);
+}
+
+void DiskQueue::end()
+{
+	JobList held;
+	closed_.with([&](bool &closed) {
+		lines_.with([&](Lines &l) {
+			l.ending = true;
+			held.take_all(l.held);
+		});
+		if (!cxxrt::exchange(closed, true))
+			gate_->close();
+	});
+	while (IoJob *job = held.pop_front())
+		drop_held(*job, -ENOTCONN);
+}
+
+} // namespace rnbd

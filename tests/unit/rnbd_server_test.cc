@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+// What a server remembers of its devices: who knows of a cache, and what was lost.
+#include <rnbd/pure/cache_news.hh>
+#include <rnbd/pure/losses.hh>
+#include <rnbd/pure/machine_id.hh>
+
+using namespace rnbd;
+
+TEST(CacheNews, AsOpenTold)
+{
+	EXPECT_FALSE(CacheNews(true).unaware());
+	EXPECT_TRUE(CacheNews(false).unaware());
+}
+
+TEST(CacheNews, KnownWhenTheAnswerWasFollowed)
+{
+	CacheNews news(false);
+	news.tells(false, 6);
+	news.followed(6);
+	EXPECT_TRUE(news.unaware()) << "no cache was told of";
+	news.tells(true, 7);
+	EXPECT_TRUE(news.unaware()) << "told is not known";
+	news.followed(6);
+	EXPECT_TRUE(news.unaware()) << "an older answer";
+	// The answer was lost, and the transport asked again.
+	news.tells(true, 8);
+	EXPECT_TRUE(news.unaware());
+	news.followed(0);
+	EXPECT_TRUE(news.unaware()) << "a client that does not follow";
+	news.followed(8);
+	EXPECT_FALSE(news.unaware());
+}
+
+TEST(CacheNews, AnAnswerThatToldOtherwiseInBetween)
+{
+	CacheNews news(false);
+	news.tells(true, 7);
+	news.tells(false, 8);
+	news.tells(true, 9);
+	news.followed(7);
+	EXPECT_TRUE(news.unaware()) << "the client may go by 8";
+	news.followed(8);
+	EXPECT_TRUE(news.unaware());
+	news.followed(9);
+	EXPECT_FALSE(news.unaware());
+}
+
+TEST(CacheNews, ACacheThatGoesAndComes)
+{
+	CacheNews news(true);
+	news.tells(true, 1);
+	EXPECT_FALSE(news.unaware());
+	news.tells(false, 2);
+	EXPECT_TRUE(news.unaware()) << "from before the answer on";
+	news.tells(true, 3);
+	news.followed(3);
+	EXPECT_FALSE(news.unaware());
+}
+
+TEST(CacheNews, SerialsGoRound)
+{
+	EXPECT_EQ(next_serial(0), 1u);
+	EXPECT_EQ(next_serial(0xffffffff), 1u);
+	CacheNews news(false);
+	news.tells(true, 0xffffffff);
+	news.followed(0xfffffffe);
+	EXPECT_TRUE(news.unaware());
+	news.followed(1);
+	EXPECT_FALSE(news.unaware());
+}
+
+TEST(Losses, OfOneDiskAlone)
+{
+	Losses losses;
+	const DiskIdentity a{8, 1}, b{16, 1};
+	const u32 before = losses.of(a);
+	losses.add(a);
+	EXPECT_NE(losses.of(a), before);
+	EXPECT_EQ(losses.of(b), before);
+	const u32 once = losses.of(a);
+	losses.add(a);
+	EXPECT_NE(losses.of(a), once);
+	EXPECT_NE(losses.of(a), before);
+}
+
+TEST(Losses, AnotherDiskUnderTheSameNumber)
+{
+	Losses losses;
+	losses.add({8, 1});
+	EXPECT_EQ(losses.of({8, 2}), losses.of({9, 1}));
+	EXPECT_NE(losses.of({8, 1}), losses.of({8, 2}));
+}
+
+TEST(Losses, MoreDisksThanPlaces)
+{
+	Losses losses;
+	const u32 untouched = losses.of({99, 99});
+	for (u32 i = 0; i < Losses::kPlaces; i++)
+		losses.add({i, 1});
+	losses.add({3, 1});
+	const u32 once = losses.of({0, 1}), twice = losses.of({3, 1});
+	EXPECT_EQ(losses.of({99, 99}), untouched);
+	losses.add({99, 99});
+	// All are other numbers than before, that of the one without a place as well.
+	EXPECT_NE(losses.of({99, 99}), untouched);
+	for (const u32 old : {once, twice, untouched}) {
+		EXPECT_NE(losses.of({0, 1}), old);
+		EXPECT_NE(losses.of({3, 1}), old);
+	}
+	const u32 now = losses.of({0, 1});
+	losses.add({0, 1});
+	EXPECT_NE(losses.of({0, 1}), now);
+}
+
+TEST(MachineId, WhatVendorsLeaveInThereIsNone)
+{
+	EXPECT_TRUE(is_machine_uuid("4c4c4544-0044-4a10-8051-b4c04f4e3732"));
+	EXPECT_TRUE(is_machine_uuid("4C4C4544-0044-4A10-8051-B4C04F4E3732\n"));
+	for (const char *none :
+	     {"", " ", "Not Settable", "00000000-0000-0000-0000-000000000000",
+	      "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", "03000200-0400-0500-0006-000700080009",
+	      "12345678-1234-5678-90AB-CDDEEFAABBCC", "4c4c4544-0044-4a10-8051-b4c04f4e373",
+	      "4c4c4544-0044-4a10-8051-b4c04f4e37322", "4c4c4544-0044-4a10-8051-b4c04f4e373x"})
+		EXPECT_FALSE(is_machine_uuid(none)) << none;
+	EXPECT_FALSE(is_machine_uuid(nullptr));
+}
+
+TEST(MachineId, Blanks)
+{
+	EXPECT_EQ(str(trim_blanks(TextView("  S 1 \0\n"))), "S 1");
+	EXPECT_EQ(str(trim_blanks(TextView(" \n"))), "");
+	EXPECT_EQ(str(trim_blanks(TextView(""))), "");
+}

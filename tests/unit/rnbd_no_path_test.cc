@@ -74,7 +74,7 @@ TEST(NoPath, WaitsAsLongAsItMay)
 {
 	NoPathRule r = rule(10);
 	EXPECT_EQ(r.judge(0, kSecond), V::Retry);
-	EXPECT_EQ(r.judge(0, 10 * kSecond), V::Fail) << "an old request that keeps meeting no path";
+	EXPECT_EQ(r.judge(0, 10 * kSecond), V::Fail) << "a request that keeps meeting no path";
 	r.lose(100 * kSecond);
 	EXPECT_EQ(r.judge(0, 100 * kSecond), V::Wait) << "counts from the loss";
 	EXPECT_TRUE(r.limited());
@@ -84,11 +84,40 @@ TEST(NoPath, WaitsAsLongAsItMay)
 	EXPECT_TRUE(r.over(110 * kSecond));
 	EXPECT_EQ(r.left(111 * kSecond), 0u);
 	EXPECT_EQ(r.judge(110 * kSecond, 110 * kSecond), V::Fail) << "new ones no longer wait";
-	r.restore();
+	r.restore(150 * kSecond);
 	EXPECT_FALSE(r.over(200 * kSecond));
 	EXPECT_EQ(r.judge(200 * kSecond, 200 * kSecond), V::Retry);
 	r.lose(300 * kSecond);
 	EXPECT_EQ(r.judge(300 * kSecond, 301 * kSecond), V::Wait) << "each loss has its own time";
+}
+
+// The transport ends requests first and tells of the loss afterwards: a request that was sent 35 s
+// before, and hears of it first, waits like any other.
+TEST(NoPath, AgeFailsNothing)
+{
+	NoPathRule r = rule(30);
+	EXPECT_EQ(r.judge(100 * kSecond, 100 * kSecond), V::Retry) << "before the news";
+	EXPECT_EQ(r.judge(100 * kSecond, 101 * kSecond), V::Retry) << "nor have they come now";
+	r.lose(101 * kSecond);
+	EXPECT_EQ(r.judge(100 * kSecond, 131 * kSecond - 1), V::Wait);
+	EXPECT_EQ(r.judge(100 * kSecond, 131 * kSecond), V::Fail);
+}
+
+TEST(NoPath, NewsThatNeverComeAreNotWaitedForLonger)
+{
+	NoPathRule r = rule(30);
+	EXPECT_EQ(r.judge(100 * kSecond, 130 * kSecond - 1), V::Retry);
+	EXPECT_EQ(r.judge(100 * kSecond, 130 * kSecond), V::Fail);
+	EXPECT_EQ(r.judge(130 * kSecond, 130 * kSecond), V::Retry) << "each has its own time";
+}
+
+TEST(NoPath, ATimeThatIsOverIsForgottenWhenThePathIsBack)
+{
+	NoPathRule r = rule(30);
+	r.lose(100 * kSecond);
+	r.restore(125 * kSecond);
+	EXPECT_EQ(r.judge(100 * kSecond, 131 * kSecond), V::Retry) << "missed before, and again";
+	EXPECT_EQ(r.judge(100 * kSecond, 155 * kSecond), V::Fail);
 }
 
 TEST(NoPath, ForEver)
@@ -98,7 +127,7 @@ TEST(NoPath, ForEver)
 	EXPECT_EQ(r.judge(0, ~u64{0}), V::Wait);
 	EXPECT_FALSE(r.over(~u64{0}));
 	EXPECT_FALSE(r.limited());
-	r.restore();
+	r.restore(1);
 	EXPECT_EQ(r.judge(0, ~u64{0}), V::Retry);
 }
 
@@ -122,7 +151,7 @@ TEST(NoPath, ARejectedDeviceIsNotWaitedFor)
 	r.lose(0);
 	EXPECT_EQ(r.judge(0, 0), V::Fail) << "nor when the path goes, too";
 	EXPECT_FALSE(r.limited());
-	r.restore();
+	r.restore(1);
 	EXPECT_EQ(r.judge(0, 0), V::Retry);
 }
 
@@ -134,7 +163,7 @@ TEST(NoPath, EndIsFinal)
 	EXPECT_TRUE(r.over(0));
 	EXPECT_FALSE(r.limited());
 	EXPECT_EQ(r.judge(0, 0), V::Fail);
-	r.restore();
+	r.restore(1);
 	EXPECT_TRUE(r.over(0));
 	EXPECT_EQ(r.judge(0, 0), V::Fail);
 }

@@ -131,7 +131,7 @@ void note_first_time(request *rq)
 // For a started request that no path would take.
 blk_status_t wait_for_path(Device &device, request *rq)
 {
-	switch (device.waiting().admit(rq)) {
+	switch (device.waiting().admit(rq, WaitingRequests::Cause::Refused)) {
 	case NoPathRule::Verdict::Wait:
 		return BLK_STS_OK;
 	case NoPathRule::Verdict::Retry:
@@ -149,7 +149,7 @@ blk_status_t wait_for_path(Device &device, request *rq)
 bool lost_its_path(Device &device, request *rq)
 {
 	constexpr unsigned long kRetryMs = 100;
-	switch (device.waiting().admit(rq)) {
+	switch (device.waiting().admit(rq, WaitingRequests::Cause::Lost)) {
 	case NoPathRule::Verdict::Wait:
 		return true;
 	case NoPathRule::Verdict::Retry:

@@ -19,6 +19,8 @@ struct alignas(scatterlist) IoRequest {
 	u32 open_number = 0; // of the device when it was sent
 	// When the block layer gave it to us first, by ktime_get_ns().
 	u64 began_ns = 0;
+	// Since when it has met no path; earlier than began_ns: it has not yet.
+	u64 missed_ns = 0;
 	cxxrt::ListNode waiting_node; // of WaitingRequests
 
 	static IoRequest *of(request *rq) { return static_cast<IoRequest *>(blk_mq_rq_to_pdu(rq)); }

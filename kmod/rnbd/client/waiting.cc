@@ -53,7 +53,7 @@ void WaitingRequests::restore()
 	// The block layer puts each request that it gets back in front of the others.
 	Requests backwards;
 	room_.with([&](Room &room) {
-		room.rule.restore();
+		room.rule.restore(ktime_get_ns());
 		room.count = 0;
 		while (IoRequest *io = room.requests.pop_front())
 			backwards.push_front(*io);
@@ -98,11 +98,15 @@ void WaitingRequests::set_timeout(int seconds)
 	fail_all(failed);
 }
 
-Verdict WaitingRequests::admit(request *rq)
+Verdict WaitingRequests::admit(request *rq, Cause cause)
 {
 	IoRequest &io = *IoRequest::of(rq);
 	return room_.with([&](Room &room) {
-		const Verdict verdict = room.rule.judge(io.began_ns, ktime_get_ns());
+		const u64 now = ktime_get_ns();
+		// A path had it until now; or the time is that of an earlier user of this memory.
+		if (cause == Cause::Lost || io.missed_ns < io.began_ns)
+			io.missed_ns = now;
+		const Verdict verdict = room.rule.judge(io.missed_ns, now);
 		if (verdict == Verdict::Wait) {
 			room.requests.push_back(io);
 			room.count++;

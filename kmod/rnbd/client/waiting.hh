@@ -32,9 +32,11 @@ public:
 	int timeout() const { return READ_ONCE(timeout_); }
 	void set_timeout(int seconds);
 
+	// No path took it, or the one that had it has ended.
+	enum class Cause : u8 { Refused, Lost };
 	// For a request that was started and met no path. Wait: it is kept, and the caller does not
 	// touch it any more. Any context.
-	NoPathRule::Verdict admit(request *rq);
+	NoPathRule::Verdict admit(request *rq, Cause cause);
 	u32 count();
 
 private:

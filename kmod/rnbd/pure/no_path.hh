@@ -2,7 +2,12 @@
 // What becomes of requests while a device can't be reached: no_path_timeout. Pure.
 //
 // The time counts from the loss, not from each request: who builds upon several disks (md,
-// multipath) must not wait anew with every request. Times are any clock's nanoseconds.
+// multipath) must not wait anew with every request, and no request fails earlier than that, however
+// old it is when its path goes. Times are any clock's nanoseconds.
+//
+// Requests hear of a loss before the rule does: the transport ends them, then tells the user. Until
+// then they try again. A request that keeps meeting no path without any such news has the same time
+// from where it met none first.
 #pragma once
 
 #include <cxxrt/text.hh>
@@ -37,16 +42,20 @@ public:
 		lost_ = true;
 		since_ = now;
 	}
-	constexpr void restore() { lost_ = rejected_ = false; }
+	constexpr void restore(u64 now)
+	{
+		lost_ = rejected_ = false;
+		since_ = now;
+	}
 	// The server does not serve the device any more: that is no loss of a path.
 	constexpr void reject() { rejected_ = true; }
 	// The device is unmapped: final.
 	constexpr void end() { ended_ = true; }
 
-	// For a request that met no path and has existed since `began`.
-	constexpr Verdict judge(u64 began, u64 now) const
+	// For a request that met no path, and has met none since `missed`.
+	constexpr Verdict judge(u64 missed, u64 now) const
 	{
-		if (rejected_ || !in_time(lost_ ? since_ : began, now))
+		if (rejected_ || !in_time(lost_ || since_ > missed ? since_ : missed, now))
 			return Verdict::Fail;
 		return lost_ ? Verdict::Wait : Verdict::Retry;
 	}
@@ -77,7 +86,7 @@ private:
 	bool lost_ = false;
 	bool ended_ = false;
 	bool rejected_ = false;
-	u64 since_ = 0;
+	u64 since_ = 0; // of the loss, or of its end
 };
 
 } // namespace rnbd

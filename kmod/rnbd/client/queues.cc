@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/client/queues.hh>
 
+#include <cxxrt/err_ptr.hh>
 #include <cxxrt/types.hh>
 #include <rnbd/client/io.hh>
 
@@ -39,15 +40,23 @@ Status TagSet::create(const rtrs_clt_attrs &attrs, u32 poll_queues)
 	set_.cmd_size = IoRequest::size_for(max_segments_);
 	// Requests are ordered where the disk is, so no scheduler unless somebody asks for one:
 	// shared tags would make the block layer choose mq-deadline.
-	set_.flags =
-	    BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
+	// A CPU that goes offline does not wait for the requests of its hardware queue, for they
+	// may wait for a path. It would for the sake of interrupts that end with the CPU; ours are
+	// the transport's, whose queues know no hardware queue.
+	set_.flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED |
+		     BLK_MQ_F_NO_SCHED_BY_DEFAULT | BLK_MQ_F_STACKING;
 	TRY(Status::from_code(blk_mq_alloc_tag_set(&set_)));
 	created_ = true;
+	idle_ = TRY(cxxrt::from_err_ptr(blk_mq_init_queue(&set_)));
 	return {};
 }
 
 TagSet::~TagSet()
 {
+	if (idle_) {
+		blk_mq_destroy_queue(idle_);
+		blk_put_queue(idle_);
+	}
 	if (created_)
 		blk_mq_free_tag_set(&set_);
 }

@@ -14,6 +14,11 @@ using cxxrt::Status;
 // One tag set for all devices of a session. Its tags are unique over hardware queues and devices,
 // so a request that the block layer dispatches owns slot `first + tag` on both machines, and no
 // second allocation can fail or has to be waited for.
+//
+// The set is shared from its first device to its last. The block layer stops and awaits the queue
+// that is there when a second one joins, and the one that is left when the last but one goes; if
+// that one's requests wait for a path, so would whoever maps or unmaps another device. So a queue
+// that never has a request is the first member and the last one.
 class TagSet {
 public:
 	constexpr TagSet() = default;
@@ -48,6 +53,9 @@ private:
 	static const blk_mq_ops kOps;
 
 	blk_mq_tag_set set_{};
+	// Known to nobody: no disk, no node in sysfs. So no operation below is ever called with it,
+	// which is why its data need be no Device.
+	request_queue *idle_ = nullptr;
 	u32 default_queues_ = 0;
 	u32 poll_queues_ = 0;
 	u32 first_slot_ = 0;

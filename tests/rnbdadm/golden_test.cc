@@ -187,6 +187,26 @@ TEST(RnbdadmExplain, APathThatNeverFailed)
 	EXPECT_NE(out.find("disconnected by hand"), std::string::npos) << out;
 }
 
+TEST(RnbdadmExplain, ADiskThatDoesNotAnswer)
+{
+	const std::string rnbd0 = "/sys/block/rnbd0/rnbd/";
+	const std::string word = "the server's disk has not answered since, the paths are alive";
+	FakeHost host;
+	host.client(true);
+	host.put(rnbd0 + "oldest_request_ms", "45000");
+	host.put(rnbd0 + "waiting_requests", "0");
+	std::string out = run_line(host, "explain rnbd0").out;
+	EXPECT_NE(out.find("the oldest for 45.0 s: " + word), std::string::npos) << out;
+	// Without a path, that is the reason.
+	host.put(rnbd0 + "state", "closed");
+	out = run_line(host, "explain rnbd0").out;
+	EXPECT_EQ(out.find(word), std::string::npos) << out;
+	host.put(rnbd0 + "state", "open");
+	host.put(rnbd0 + "waiting_requests", "1");
+	out = run_line(host, "explain rnbd0").out;
+	EXPECT_EQ(out.find(word), std::string::npos) << out;
+}
+
 TEST(RnbdadmStats, AnIntervalMeansWatch)
 {
 	FakeHost host;

@@ -191,6 +191,11 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 		double ms = static_cast<double>(*device.oldest_request_ms);
 		waiting += fmt::format(", the oldest for {}", human_time(ms * 1e6));
 		old = ms > 10000;
+		if (old && device.state == "open" && device.waiting.value_or(0) == 0 && session &&
+		    session->connected() > 0)
+			waiting +=
+			    ": the server's disk has not answered since, the paths are alive; "
+			    "I/O goes on when the disk does";
 	}
 	std::string limits;
 	if (session && session->request_timeout)

@@ -25,6 +25,14 @@ public:
 			static_cast<T *>(this)->destroy();
 	}
 	void destroy() { delete static_cast<T *>(this); }
+	// Whether there is more than one reference: for who holds one, and can make no more appear.
+	// When it says no, what the others did has been done.
+	bool shared() const
+	{
+		const bool is = refcount_read(&refs_) > 1;
+		smp_mb();
+		return is;
+	}
 
 protected:
 	RefCounted() { refcount_set(&refs_, 1); }

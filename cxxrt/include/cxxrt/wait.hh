@@ -51,6 +51,8 @@ public:
 
 	void complete() { ::complete_all(&completion_); }
 	bool done() { return completion_done(&completion_); }
+	// For a new event. Nobody waits, and nobody completes it, meanwhile.
+	void reset() { reinit_completion(&completion_); }
 	void wait() { wait_for_completion(&completion_); }
 	Status wait_for(unsigned long timeout)
 	{

@@ -3,7 +3,6 @@
 #include <rnbd/client/device.hh>
 
 #include <cxxrt/log.hh>
-#include <rnbd/client/messages.hh>
 #include <rnbd/client/module.hh>
 #include <rnbd/client/session.hh>
 #include <rnbd/client/sessions.hh>
@@ -17,8 +16,9 @@ Device::Device(Module &module, Ref<Session> session, const DeviceName &name, Acc
 	       u32 index)
     : module_(module), session_(session), name_(name), mode_(mode), index_(index),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
-      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this), unknown_id_(this),
-      building_(lock_class<"rnbd_client building">()), directory_(*this)
+      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this), events_(*this),
+      slow_(*this), unknown_id_(this), building_(lock_class<"rnbd_client building">()),
+      directory_(*this)
 {
 	label_.print("%s@%s", name_.c_str(), session_->name());
 }
@@ -49,6 +49,7 @@ Result<Ref<Device>> Device::create(SessionUse use, const DeviceName &name, Acces
 	}
 	Ref<Device> device = Ref<Device>::adopt(object);
 	device->stats_ = TRY(DeviceStats::create());
+	TRY(device->reserve_.create(*session, kReservedAnswer));
 	TRY(session->add(*device));
 	device->use_ = cxxrt::move(owned_use);
 	return device;
@@ -63,7 +64,7 @@ Status Device::resize(Sectors capacity)
 		if (state() != DeviceState::Mapped)
 			return err::enoent;
 		properties_.capacity = capacity;
-		set_capacity_and_notify(disk_, capacity.value);
+		change_capacity();
 		return {};
 	});
 }
@@ -79,8 +80,11 @@ Status Device::map(int no_path_timeout)
 	Status s = await_open(start_open());
 	if (s.ok())
 		s = publish(no_path_timeout);
-	if (s.ok())
+	if (s.ok()) {
+		// Whoever waits for udev afterwards waits for what it makes of them.
+		events_.flush();
 		return {};
+	}
 	log_error(label(), "Mapping failed: %d", s.code());
 	// Somebody who found the attribute already may have been faster.
 	if (claim_unmap(true).ok())
@@ -97,7 +101,7 @@ void Device::lose_link()
 	if (!published_)
 		return;
 	log_warning(label(), "Device disconnected");
-	send_event(KOBJ_OFFLINE);
+	events_.add(DeviceEvent::Offline);
 }
 
 // ---- unmap ----
@@ -126,7 +130,9 @@ Status Device::claim_unmap_unless_open()
 {
 	if (state() == DeviceState::Unmapped)
 		return err::ealready;
-	mutex_lock(&disk_->open_mutex); // raw: the block layer's own lock
+	// Whoever reads partitions holds it, and may wait for a path.
+	if (mutex_lock_killable(&disk_->open_mutex)) // raw: the block layer's own lock
+		return err::eintr;
 	Status claimed = disk_openers(disk_) ? Status(err::ebusy) : claim_unmap(true);
 	mutex_unlock(&disk_->open_mutex); // raw: as above
 	return claimed;
@@ -154,7 +160,7 @@ void Device::start_unmap_at_unload()
 	set_state(DeviceState::Unmapped);
 	changed_.wake_all();
 	waiting_.end();
-	unmap_work_.queue(module_.workqueue());
+	unmap_work_.queue(module_.background());
 }
 
 // Each step needs the one before:
@@ -167,6 +173,8 @@ void Device::finish_unmap()
 	// no work item of the device begins any more, but an OPEN that is under way ends;
 	retry_.cancel_sync();
 	waiting_.stop_timer();
+	// no event of the disk goes out, whose directory is about to go;
+	events_.stop();
 	// no new command;
 	remove_link();
 	directory_.remove();
@@ -174,6 +182,8 @@ void Device::finish_unmap()
 	// with their path;
 	if (disk_)
 		del_gendisk(disk_);
+	// nobody finds a slow one any more;
+	slow_.stop();
 	// so the server can let go of the device;
 	if (say_close_)
 		exchange_close(*session_, {id_}, epoch_);

@@ -15,8 +15,11 @@
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
+#include <rnbd/client/device_events.hh>
 #include <rnbd/client/device_stats.hh>
 #include <rnbd/client/device_sysfs.hh>
+#include <rnbd/client/messages.hh>
+#include <rnbd/client/slow.hh>
 #include <rnbd/client/waiting.hh>
 #include <rnbd/pure/device_state.hh>
 #include <rnbd/pure/map_options.hh>
@@ -50,8 +53,8 @@ public:
 	// fails. EINTR, what the server answered, or what the kernel
 	// refused. Sleeps long.
 	Status map(int no_path_timeout);
-	// EBUSY for Normal with openers, EALREADY. `call` is the write into unmap_device that
-	// asks for it. The caller holds a reference. Sleeps long.
+	// EBUSY for Normal with openers, EALREADY, EINTR. `call` is the write into unmap_device
+	// that asks for it. The caller holds a reference. Sleeps long.
 	Status unmap(UnmapMode mode, cxxrt::SysfsCall &call);
 	// The module goes: as a forced unmap, but without a word to the server, and from a work
 	// item. Link lock held.
@@ -79,6 +82,10 @@ public:
 	WaitingRequests &waiting() { return waiting_; }
 	DeviceStats &stats() { return *stats_; }
 	UnflushedWrites &unflushed() { return unflushed_; }
+	DeviceEvents &events() { return events_; }
+	SlowDisk &slow() { return slow_; }
+	// Of a published device, until finish_unmap() puts it.
+	gendisk *disk() const { return disk_; }
 
 	// Link lock held.
 	void lose_link();
@@ -118,13 +125,13 @@ private:
 	Status claim_unmap_unless_open();
 	void finish_unmap();
 	// device_follow.cc
-	void send_event(kobject_action action);
+	void change_capacity();
 	void follow_capacity(Sectors now);
 	void close_by_server();
 	void check_unknown_id();
 	// device_open.cc
 	void run_open();
-	void try_again_later(const Status &failed);
+	void try_again_later();
 	void open_again() { start_open(); }
 	Status open_once();
 	Status take_opened(Link &link, const OpenedDevice &opened);
@@ -161,11 +168,14 @@ private:
 	cxxrt::Guarded<Opens, cxxrt::SpinLock> opens_;
 	cxxrt::WaitQueue changed_; // an OPEN ended, or unmapped
 	cxxrt::RefWork<Device, &Device::run_open> open_work_;
-	int open_error_ = 0; // that the log has; of open_work_
+	int open_error_ = 0; // that the log has; of open_work_, as is
+	MessageReserve reserve_;
 	// Queued under the link lock, in state MappedDisconnected only.
 	cxxrt::DelayedWork<Device, &Device::open_again> retry_;
 	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
 	WaitingRequests waiting_;
+	DeviceEvents events_;
+	SlowDisk slow_;
 	cxxrt::Box<DeviceStats> stats_;
 	UnflushedWrites unflushed_;
 	u32 unknown_open_ = 0;

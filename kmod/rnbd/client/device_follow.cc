@@ -7,17 +7,6 @@
 
 namespace rnbd::client {
 
-// With what udev and multipath need to tell the disk, in the event itself.
-void Device::send_event(kobject_action action)
-{
-	cxxrt::TextBuffer<sizeof("ID_SERIAL=") + kWwidSize> serial;
-	cxxrt::TextBuffer<sizeof("RNBD_SESSION=") + 256> session;
-	serial.print("ID_SERIAL=%s", wwid_.c_str());
-	session.print("RNBD_SESSION=%s", session_->name());
-	char *environment[] = {session.data(), wwid_.empty() ? nullptr : serial.data(), nullptr};
-	kobject_uevent_env(&disk_to_dev(disk_)->kobj, action, environment);
-}
-
 // Link lock held, and the epoch is that of the answer.
 void Device::take_state(const DeviceStatesView &states, const StatesScope &scope)
 {
@@ -37,8 +26,21 @@ void Device::take_state(const DeviceStatesView &states, const StatesScope &scope
 		log_info(label(), "Device is %s at the server",
 			 now->read_only ? "read-only" : "no longer read-only");
 		WRITE_ONCE(server_read_only_, now->read_only);
-		set_disk_ro(disk_, read_only());
+		events_.add(DeviceEvent::ReadOnly);
 	}
+}
+
+// Link lock held, published: the disk gets the size that the properties say.
+void Device::change_capacity()
+{
+	const u64 was = get_capacity(disk_);
+	const u64 now = properties_.capacity.value;
+	if (was == now)
+		return;
+	set_capacity(disk_, now);
+	// As the kernel does: a disk that has no medium is no disk that has shrunk.
+	if (was && now)
+		events_.add(DeviceEvent::Resized);
 }
 
 // Only what is new at the server: a size that was written into `resize` stays.
@@ -53,7 +55,7 @@ void Device::follow_capacity(Sectors now)
 	properties_.capacity = now;
 	log_info(label(), "Device has %llu sectors now, %llu before",
 		 static_cast<unsigned long long>(now.value), static_cast<unsigned long long>(was));
-	set_capacity_and_notify(disk_, now.value);
+	change_capacity();
 }
 
 // Link lock held, state Mapped. An administrator of the server wants it so: the device is not
@@ -65,7 +67,7 @@ void Device::close_by_server()
 	set_state(DeviceState::MappedDisconnected);
 	waiting_.reject();
 	if (published_)
-		send_event(KOBJ_OFFLINE);
+		events_.add(DeviceEvent::Offline);
 }
 
 void Device::note_unknown_id(u32 open_number)

@@ -3,9 +3,9 @@
 // there is never more than one in flight for a device, and none is abandoned: whoever asked may
 // give up waiting, the work item stays and closes what nobody wants any more.
 #include <cxxrt/log.hh>
+#include <cxxrt/noio.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/disk.hh>
-#include <rnbd/client/messages.hh>
 #include <rnbd/client/module.hh>
 #include <rnbd/client/session.hh>
 
@@ -32,10 +32,17 @@ Status Device::await_open(u32 number)
 
 void Device::run_open()
 {
+	const cxxrt::NoIoScope noio;
 	const u32 number = opens_.with([](Opens &o) { return o.wanted; });
-	Status s = state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
-	open_error_ = s.code();
-	try_again_later(s);
+	const Session::Since since = session_->now();
+	Status s = session_->resend_while_up([&] {
+		Status one = state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
+		open_error_ = one.code();
+		return one;
+	});
+	// A loss of the link needs no second try: its end brings an OPEN.
+	if (!s.ok() && !session_->lost(since))
+		try_again_later();
 	opens_.with([&](Opens &o) {
 		o.ended = number;
 		o.code = s.code();
@@ -44,12 +51,10 @@ void Device::run_open()
 }
 
 // A server that has just started may not have the device yet, and one that has not noticed the loss
-// still has it open. A loss of the link needs no second try: its end brings an OPEN.
-void Device::try_again_later(const Status &s)
+// still has it open.
+void Device::try_again_later()
 {
 	constexpr unsigned int kRetryMs = 5'000;
-	if (s.ok() || s.error() == err::econnaborted || s.error() == err::econnreset)
-		return;
 	session_->with_link([&](Link &) {
 		if (state() == DeviceState::MappedDisconnected && !closed_by_server_)
 			retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
@@ -58,7 +63,7 @@ void Device::try_again_later(const Status &s)
 
 Status Device::open_once()
 {
-	Result<OpenedDevice> opened = exchange_open(*session_, mode_, name_);
+	Result<OpenedDevice> opened = exchange_open(*session_, mode_, name_, reserve_);
 	if (!opened.ok()) {
 		if (opened.code() != open_error_)
 			log_error(label(), "Cannot open the device at the server: %d",
@@ -68,7 +73,7 @@ Status Device::open_once()
 	Status taken = session_->with_link([&](Link &link) { return take_opened(link, *opened); });
 	// If the epoch is over, this sends nothing.
 	if (!taken.ok())
-		exchange_close(*session_, opened->properties.device, opened->epoch);
+		exchange_close(*session_, opened->properties.device, opened->epoch, &reserve_);
 	return taken;
 }
 
@@ -128,7 +133,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 		instance_ = opened.instance;
 		break;
 	}
-	properties_ = now;
+	const DeviceProperties was = cxxrt::exchange(properties_, now);
 	server_capacity_ = now.capacity;
 	if (wwid_.empty())
 		wwid_ = opened.wwid;
@@ -137,12 +142,12 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
 	if (published_)
-		update_disk_limits(disk_, now);
+		update_disk_limits(disk_, was, now);
 	set_state(DeviceState::Mapped);
 	waiting_.restore();
 	if (published_) {
-		set_capacity_and_notify(disk_, now.capacity.value);
-		send_event(KOBJ_ONLINE);
+		change_capacity();
+		events_.add(DeviceEvent::Online);
 		log_info(label(), "Device reconnected");
 	}
 	return {};

@@ -20,7 +20,7 @@ Status Device::publish(int no_path_timeout)
 	// When the event comes, all that it is about is there.
 	session_->with_link([&](Link &) {
 		if (state() == DeviceState::Mapped)
-			send_event(KOBJ_ONLINE);
+			events_.add(DeviceEvent::Online);
 	});
 	log_info(label(), "Device mapped as %s (nsectors: %llu, logical_block_size: %u, %s)",
 		 disk_->disk_name, static_cast<unsigned long long>(get_capacity(disk_)),
@@ -43,8 +43,8 @@ Status Device::add_to_system()
 		disk_ = disk;
 		published_ = true;
 		// The link may have been lost, and more, while nobody could touch the disk.
-		update_disk_limits(disk_, properties_);
-		set_capacity_and_notify(disk_, properties_.capacity.value);
+		update_disk_limits(disk_, properties, properties_);
+		change_capacity();
 	});
 	return {};
 }

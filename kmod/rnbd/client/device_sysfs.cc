@@ -106,6 +106,11 @@ void DeviceDirectory::show_oldest(SysfsText &out)
 	out.print("%llu\n", static_cast<unsigned long long>(oldest_request_age(device_)));
 }
 
+void DeviceDirectory::show_slow(SysfsText &out)
+{
+	out.print("%d\n", device_.slow().told());
+}
+
 namespace {
 
 using File = cxxrt::SysfsFile<DeviceDirectory>;
@@ -124,6 +129,7 @@ constinit const File kFiles[] = {
     File::read_write("no_path_timeout", &D::show_no_path_timeout, &D::store_no_path_timeout),
     File::read_only("waiting_requests", &D::show_waiting),
     File::read_only("oldest_request_ms", &D::show_oldest),
+    File::read_only("slow", &D::show_slow),
     File::read_write("unmap_device", &D::show_unmap, &D::store_unmap),
 };
 

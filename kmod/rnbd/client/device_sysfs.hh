@@ -35,6 +35,7 @@ public:
 	Status store_no_path_timeout(TextView text, cxxrt::SysfsCall &call);
 	void show_waiting(cxxrt::SysfsText &out);
 	void show_oldest(cxxrt::SysfsText &out);
+	void show_slow(cxxrt::SysfsText &out);
 
 private:
 	Device &device_;

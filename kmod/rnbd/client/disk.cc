@@ -20,7 +20,7 @@ int open_disk(block_device *bdev, fmode_t mode)
 {
 	const Device &device = device_of(bdev->bd_disk);
 	if ((mode & FMODE_WRITE) && device.read_only())
-		return -EPERM;
+		return -EROFS;
 	if (device.state() == DeviceState::Unmapped)
 		return -EIO;
 	return 0;
@@ -36,7 +36,7 @@ void close_disk(gendisk *disk, fmode_t)
 // A mapping that is read-only at the server can't be made writable here.
 int set_disk_read_only(block_device *bdev, bool read_only)
 {
-	return !read_only && device_of(bdev->bd_disk).read_only() ? -EPERM : 0;
+	return !read_only && device_of(bdev->bd_disk).read_only() ? -EROFS : 0;
 }
 
 int get_geometry(block_device *bdev, hd_geometry *geometry)
@@ -107,6 +107,12 @@ void set_fixed_limits(request_queue *q, const rtrs_clt_attrs &transport,
 	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 }
 
+// Without a cache, the flag of FUA would only cost the block layer flushes.
+void set_write_cache(request_queue *q, const DeviceProperties &properties)
+{
+	blk_queue_write_cache(q, properties.writeback, properties.writeback && properties.fua);
+}
+
 } // namespace
 
 const attribute_group **disk_attributes()
@@ -114,16 +120,25 @@ const attribute_group **disk_attributes()
 	return groups;
 }
 
-void update_disk_limits(gendisk *disk, const DeviceProperties &properties)
+void update_disk_limits(gendisk *disk, const DeviceProperties &was, const DeviceProperties &now)
 {
 	request_queue *q = disk->queue;
-	blk_queue_max_discard_sectors(q, properties.max_discard_sectors);
-	q->limits.discard_granularity = properties.discard_granularity;
-	q->limits.discard_alignment = properties.discard_alignment;
-	blk_queue_max_secure_erase_sectors(q, properties.max_secure_erase_sectors);
-	blk_queue_max_write_zeroes_sectors(q, properties.max_write_zeroes_sectors);
-	// Without a cache, the flag of FUA would only cost the block layer flushes.
-	blk_queue_write_cache(q, properties.writeback, properties.writeback && properties.fua);
+	if (was.max_discard_sectors != now.max_discard_sectors) {
+		const u32 wanted = q->limits.max_discard_sectors;
+		const bool by_user = wanted != q->limits.max_hw_discard_sectors;
+		blk_queue_max_discard_sectors(q, now.max_discard_sectors);
+		if (by_user)
+			q->limits.max_discard_sectors =
+			    cxxrt::min_of(wanted, now.max_discard_sectors);
+	}
+	if (was.discard_granularity != now.discard_granularity)
+		q->limits.discard_granularity = now.discard_granularity;
+	if (was.discard_alignment != now.discard_alignment)
+		q->limits.discard_alignment = now.discard_alignment;
+	blk_queue_max_secure_erase_sectors(q, now.max_secure_erase_sectors);
+	blk_queue_max_write_zeroes_sectors(q, now.max_write_zeroes_sectors);
+	if (was.writeback != now.writeback || was.fua != now.fua)
+		set_write_cache(q, now);
 }
 
 Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties)
@@ -137,7 +152,8 @@ Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties 
 	disk->private_data = &device;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "rnbd%u", device.index());
 	set_fixed_limits(disk->queue, session.attributes(), properties);
-	update_disk_limits(disk, properties);
+	update_disk_limits(disk, {}, properties);
+	set_write_cache(disk->queue, properties);
 	set_capacity(disk, properties.capacity.value);
 	set_disk_ro(disk, device.read_only());
 	return disk;

@@ -21,7 +21,8 @@ Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties 
 const attribute_group **disk_attributes();
 
 // Takes over what may change while the disk is in use: write cache, discard, secure erase, write
-// zeroes. Any process context.
-void update_disk_limits(gendisk *disk, const DeviceProperties &properties);
+// zeroes. What the server did not change stays as a user may have set it in queue/. Any process
+// context.
+void update_disk_limits(gendisk *disk, const DeviceProperties &was, const DeviceProperties &now);
 
 } // namespace rnbd::client

@@ -281,13 +281,15 @@ void complete_rq(request *rq)
 }
 
 // The server has the memory registered, so a request can't be given up alone; what is late is said
-// (protocol G.3-10), and an administrator can disconnect the path.
+// (protocol G.3-10).
 blk_eh_timer_return report_slow_rq(request *rq)
 {
-	const Device &device = *static_cast<Device *>(rq->q->queuedata);
-	log_warning_limited(device.label(), "%s at sector %llu has waited for %u ms",
+	Device &device = *static_cast<Device *>(rq->q->queuedata);
+	const u64 waited = ktime_get_ns() - IoRequest::of(rq)->began_ns;
+	log_warning_limited(device.label(), "%s at sector %llu has waited for %llu ms",
 			    blk_op_str(req_op(rq)), static_cast<unsigned long long>(blk_rq_pos(rq)),
-			    jiffies_to_msecs(rq->q->rq_timeout));
+			    static_cast<unsigned long long>(waited / NSEC_PER_MSEC));
+	device.slow().note();
 	return BLK_EH_RESET_TIMER;
 }
 

@@ -12,19 +12,59 @@ constexpr unsigned int kCloseTimeoutMs = 30'000;
 constexpr unsigned int kSendRetryMs = 5;
 } // namespace
 
-Result<Ref<Message>> Message::exchange(Session &session, const Content &content, const u32 *epoch,
-				       unsigned long timeout)
+Result<Ref<Message>> Message::create(Session &session, usize room)
 {
 	Ref<Message> message = TRY(cxxrt::make_ref<Message>(GFP_KERNEL, session));
-	if (content.answer_size) {
+	if (room) {
 		// raw: the device writes into it, so it must be memory in one piece
-		message->answer_ = kzalloc(content.answer_size, GFP_KERNEL);
+		message->answer_ = kmalloc(room, GFP_KERNEL);
 		if (!message->answer_)
 			return err::enomem;
-		message->answer_size_ = content.answer_size;
+		message->room_ = room;
 	}
+	return message;
+}
+
+Status MessageReserve::create(Session &session, usize room)
+{
+	message_ = TRY(Message::create(session, room));
+	return {};
+}
+
+Ref<Message> MessageReserve::take()
+{
+	constexpr unsigned int kLookAgainMs = 1;
+	// Mostly its done() is on the way out; always the end of its path brings it there.
+	while (message_->shared())
+		// raw: nobody announces it
+		msleep(kLookAgainMs);
+	return message_;
+}
+
+// One that is used anew is as if it was new.
+Status Message::begin(const Content &content)
+{
+	if (content.answer_size > room_)
+		return err::emsgsize;
+	answer_size_ = content.answer_size;
+	if (answer_size_)
+		memset(answer_, 0, answer_size_);
+	status_ = 0;
+	ended_.reset();
+	return {};
+}
+
+Result<Ref<Message>> Message::exchange(Session &session, const Content &content,
+				       const MessageWay &way)
+{
+	Ref<Message> message;
+	if (way.reserve)
+		message = way.reserve->take();
+	else
+		message = TRY(create(session, content.answer_size));
+	TRY(message->begin(content));
 	for (;;) {
-		Status s = message->send(content, epoch);
+		Status s = message->send(content, way.epoch);
 		if (s.ok())
 			break;
 		// The send queue is full of I/O; room comes with its completions.
@@ -34,7 +74,7 @@ Result<Ref<Message>> Message::exchange(Session &session, const Content &content,
 		if (msleep_interruptible(kSendRetryMs) && fatal_signal_pending(current))
 			return err::eintr;
 	}
-	TRY(message->ended_.wait_killable_for(timeout));
+	TRY(message->ended_.wait_killable_for(way.timeout));
 	TRY(Status::from_code(message->status_));
 	return message;
 }
@@ -71,12 +111,12 @@ void Message::done(void *priv, int status, io_comp_batch *)
 	session.sent(*self);
 }
 
-Result<Agreement> exchange_session_info(Session &session)
+Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserve)
 {
 	const u64 nonce = get_random_u64();
 	const SessionInfo m = make_extended_session_info(nonce);
-	Ref<Message> message =
-	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(SessionInfo)}));
+	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(SessionInfo)},
+						     {.reserve = &reserve}));
 	const u8 version = TRY(parse_session_info_response(message->answer()));
 	return Agreement{.version = version,
 			 .extension = parse_extension_response(message->answer(), nonce),
@@ -85,7 +125,7 @@ Result<Agreement> exchange_session_info(Session &session)
 
 // Which device it is, as far as the server tells.
 static Result<OpenedDevice> identify(Session &session, const DeviceProperties &properties,
-				     u32 epoch)
+				     u32 epoch, MessageReserve &reserve)
 {
 	const Extension extension = TRY(session.extension(epoch));
 	OpenedDevice opened{properties, epoch, {}, extension.instance};
@@ -93,17 +133,23 @@ static Result<OpenedDevice> identify(Session &session, const DeviceProperties &p
 		return opened;
 	const Identify m = make_identify(properties.device);
 	Ref<Message> message =
-	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)}, &epoch));
+	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)},
+				  {.epoch = &epoch, .reserve = &reserve}));
 	opened.wwid = TRY(parse_identify_response(message->answer())).wwid;
 	return opened;
 }
 
-Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name)
+Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name,
+				   MessageReserve &reserve)
 {
+	static_assert(sizeof(OpenResponse) <= kReservedAnswer);
+	static_assert(sizeof(IdentifyResponse) <= kReservedAnswer);
+	static_assert(sizeof(SessionInfo) <= kReservedAnswer);
 	const Open m = make_open(mode, name);
-	Ref<Message> message =
-	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)}));
-	Result<Extension> extension = session.extension(message->epoch());
+	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)},
+						     {.reserve = &reserve}));
+	const u32 epoch = message->epoch();
+	Result<Extension> extension = session.extension(epoch);
 	const ClientLimits limits{
 	    .max_block_size = PAGE_SIZE,
 	    // A server that knows extensions is none of those that mean something else by it.
@@ -111,29 +157,36 @@ Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const Devi
 		rnbd_client_trust_write_zeroes || (extension.ok() && extension->features),
 	};
 	Result<DeviceProperties> properties = parse_open_response(message->answer(), limits);
+	Result<DeviceId> id = open_response_id(message->answer());
+	message.reset();
 	if (properties.ok()) {
-		Result<OpenedDevice> opened = identify(session, *properties, message->epoch());
+		Result<OpenedDevice> opened = identify(session, *properties, epoch, reserve);
 		if (!opened.ok())
-			exchange_close(session, properties->device, message->epoch());
+			exchange_close(session, properties->device, epoch, &reserve);
 		return opened;
 	}
 
 	log_error(session.name(), "The server's answer for %s makes no sense: %d", name.c_str(),
 		  properties.code());
-	Result<DeviceId> id = open_response_id(message->answer());
 	if (id.ok())
-		exchange_close(session, *id, message->epoch());
+		exchange_close(session, *id, epoch, &reserve);
 	return properties.error();
 }
 
-void exchange_close(Session &session, DeviceId id, u32 epoch)
+void exchange_close(Session &session, DeviceId id, u32 epoch, MessageReserve *reserve)
 {
 	const Close m = make_close(id);
-	Result<Ref<Message>> message = Message::exchange(session, {&m, sizeof(m), 0}, &epoch,
-							 msecs_to_jiffies(kCloseTimeoutMs));
-	if (!message.ok() && message.error() != err::econnreset)
+	Status closed = session.resend_while_up([&]() -> Status {
+		return Status::from_code(
+		    Message::exchange(session, {&m, sizeof(m), 0},
+				      {.epoch = &epoch,
+				       .timeout = msecs_to_jiffies(kCloseTimeoutMs),
+				       .reserve = reserve})
+			.code());
+	});
+	if (!closed.ok() && closed.error() != err::econnreset)
 		log_warning(session.name(), "Closing device %u was not confirmed: %d", id.value,
-			    message.code());
+			    closed.code());
 }
 
 } // namespace rnbd::client

@@ -24,7 +24,8 @@ Result<cxxrt::Box<Module>> Module::create()
 Status Module::start()
 {
 	objects_ = TRY(cxxrt::Inflight::create());
-	workqueue_ = TRY(cxxrt::Workqueue::create("rnbd_client", WQ_UNBOUND));
+	workqueue_ = TRY(cxxrt::Workqueue::create("rnbd_client", WQ_UNBOUND | WQ_MEM_RECLAIM));
+	background_ = TRY(cxxrt::Workqueue::create("rnbd_client_background", WQ_UNBOUND));
 	const int major = register_blkdev(0, "rnbd");
 	if (major <= 0)
 		return cxxrt::Error::from_code(major);
@@ -51,6 +52,7 @@ Module::~Module()
 	// Disks are freed by whoever drops their last reference, somewhere in the kernel.
 	if (objects_)
 		objects_->close();
+	background_.reset();
 	workqueue_.reset();
 	control_.remove();
 	if (major_)

@@ -46,8 +46,10 @@ public:
 	int major() const { return major_; }
 	kobject *devices_kobj() const { return control_.devices_kobj(); }
 	SessionTable &sessions() { return sessions_; }
-	// For work that may wait for a peer.
+	// For work that may wait for a peer, and brings disks back: memory may wait for it.
 	const cxxrt::Workqueue &workqueue() const { return workqueue_; }
+	// For work that may wait for memory, in turn.
+	const cxxrt::Workqueue &background() const { return background_; }
 
 private:
 	Status start();
@@ -55,6 +57,7 @@ private:
 	bool stopping_ = false;
 	int major_ = 0;
 	cxxrt::Workqueue workqueue_;
+	cxxrt::Workqueue background_;
 	cxxrt::Box<cxxrt::Inflight> objects_;
 	cxxrt::IdAllocator indexes_;
 	SessionTable sessions_;

@@ -2,7 +2,6 @@
 #include <rnbd/client/session.hh>
 
 #include <cxxrt/log.hh>
-#include <rnbd/client/messages.hh>
 #include <rnbd/client/module.hh>
 
 namespace rnbd::client {
@@ -13,6 +12,7 @@ namespace {
 constexpr unsigned int kReconnectDelay = 30; // seconds
 constexpr int kMaxReconnects = -1;	     // for ever
 constexpr unsigned int kResumeRetryMs = 5'000;
+constexpr unsigned int kResendMs = 100;
 } // namespace
 
 Session::Session(Module &module, TextView name, u32 poll_queues)
@@ -30,6 +30,8 @@ Result<Ref<Session>> Session::create(Module &module, TextView name, u32 poll_que
 	Ref<Session> session = Ref<Session>::adopt(object);
 	session->senders_ = TRY(cxxrt::Inflight::create());
 	session->messages_ = TRY(cxxrt::Inflight::create());
+	TRY(session->reserve_.create(*session, kReservedAnswer));
+	TRY(session->watch_.prepare());
 	return session;
 }
 
@@ -108,7 +110,8 @@ void Session::close()
 
 Status Session::introduce()
 {
-	const Agreement agreed = TRY(exchange_session_info(*this));
+	const Agreement agreed =
+	    TRY(resend_while_up([&] { return exchange_session_info(*this, reserve_); }));
 	__atomic_store_n(&version_, agreed.version, __ATOMIC_RELAXED);
 	return with_link([&](Link &link) -> Status {
 		if (link.epoch != agreed.epoch)
@@ -224,16 +227,25 @@ void Session::on_link_event(void *priv, rtrs_clt_event event)
 		self->lose_link();
 		return;
 	case RTRS_CLT_RECONNECTED:
+		self->with_link([](Link &link) { link.up = true; });
 		// The work waits for answers, which an event must not.
 		self->resume_.queue(self->module_.workqueue());
 		return;
 	}
 }
 
+// False if the session closes.
+bool Session::pause_to_resend()
+{
+	return !permits_.wait_for(msecs_to_jiffies(kResendMs), [&] { return READ_ONCE(closing_); })
+		    .ok();
+}
+
 void Session::lose_link()
 {
 	with_link([](Link &link) {
 		link.epoch++;
+		link.up = false;
 		link.extension = {};
 		for (Device &device : link.devices)
 			device.lose_link();
@@ -243,6 +255,7 @@ void Session::lose_link()
 // A path is there again: the server knows nothing of us.
 void Session::resume()
 {
+	const cxxrt::NoIoScope noio;
 	// An event can overtake the end of open().
 	open_ended_.wait();
 	if (!open_status().ok())
@@ -251,11 +264,12 @@ void Session::resume()
 	// them: none can reach a device that gets the same id below.
 	synchronize_rcu();
 	while (true) {
+		const Since since = now();
 		Status s = introduce();
 		if (s.ok())
 			break;
 		// When the link is lost, its end brings us here again.
-		if (s.error() == err::econnaborted || s.error() == err::econnreset)
+		if (lost(since))
 			return;
 		log_error(name(), "Cannot resume the session after a reconnect: %d", s.code());
 		if (permits_

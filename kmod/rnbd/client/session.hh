@@ -12,11 +12,13 @@
 #include <cxxrt/guarded.hh>
 #include <cxxrt/inflight.hh>
 #include <cxxrt/list.hh>
+#include <cxxrt/noio.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/client/device.hh>
+#include <rnbd/client/messages.hh>
 #include <rnbd/client/queues.hh>
 #include <rnbd/client/watch.hh>
 #include <rnbd/wire/extension.hh>
@@ -25,7 +27,6 @@
 
 namespace rnbd::client {
 
-class Message;
 class Module;
 
 // What the link lock guards.
@@ -34,6 +35,8 @@ struct Link {
 	// Counts losses of the link. The server forgets a session with its last path, so device ids
 	// are valid in one epoch only, and in the next one may name another device.
 	u32 epoch = 0;
+	// No loss was told since the last end of one.
+	bool up = true;
 	// Counts successful OPENs.
 	u32 opens = 0;
 	// What SESS_INFO of this epoch agreed on; nothing before.
@@ -83,8 +86,41 @@ public:
 	Status add(Device &device);
 	void remove(Device &device);
 	bool has_device(TextView path);
-	// f(Link &) under the link lock.
-	template <class F> decltype(auto) with_link(F &&f) { return link_.with(f); }
+	// f(Link &) under the link lock. Whoever brings disks back needs the lock, so its holders
+	// wait for no I/O.
+	template <class F> decltype(auto) with_link(F &&f)
+	{
+		const cxxrt::NoIoScope noio;
+		return link_.with(f);
+	}
+
+	// A time of the link, to ask later whether it has been lost since, or was then.
+	struct Since {
+		u32 epoch;
+		bool up;
+	};
+	Since now()
+	{
+		return with_link([](Link &link) { return Since{link.epoch, link.up}; });
+	}
+	bool lost(const Since &since)
+	{
+		return with_link([&](Link &l) { return !since.up || l.epoch != since.epoch; });
+	}
+	// f() sends messages. Does it again if they ended with their path while the link did not:
+	// one path went, another came, and no event will bring anybody to do so. Not for ever,
+	// since a loss may take its time to be told. Sleeps.
+	template <class F> auto resend_while_up(F &&f)
+	{
+		constexpr u32 kResends = 20;
+		for (u32 i = 0;; i++) {
+			const Since since = now();
+			auto result = f();
+			if (result.ok() || result.error() != err::econnaborted || i == kResends ||
+			    lost(since) || !pause_to_resend())
+				return result;
+		}
+	}
 
 	// For Message. `epoch` limits the sending to one epoch: ECONNRESET after it. EINTR,
 	// ECONNABORTED when closing, or what submitting met. Sleeps for a permit, killable.
@@ -111,6 +147,7 @@ private:
 	Status introduce();
 	void lose_link();
 	void resume();
+	bool pause_to_resend();
 
 	Module &module_;
 	cxxrt::TextBuffer<256> name_;
@@ -132,6 +169,7 @@ private:
 	cxxrt::Guarded<Link, cxxrt::Mutex> link_;
 	cxxrt::Completion open_ended_;
 	cxxrt::RefWork<Session, &Session::resume> resume_;
+	MessageReserve reserve_; // of who introduces the session: open(), then resume()
 	DeviceWatch watch_;
 };
 

@@ -2,7 +2,7 @@
 #include <rnbd/client/watch.hh>
 
 #include <cxxrt/log.hh>
-#include <rnbd/client/messages.hh>
+#include <cxxrt/noio.hh>
 #include <rnbd/client/module.hh>
 #include <rnbd/client/session.hh>
 #include <rnbd/wire/extension.hh>
@@ -13,6 +13,11 @@ namespace {
 constexpr unsigned int kIntervalMs = 5'000;
 }
 
+Status DeviceWatch::prepare()
+{
+	return reserve_.create(session_, kMaxDeviceStatesSize);
+}
+
 void DeviceWatch::start()
 {
 	work_.queue_after(session_.module().workqueue(), msecs_to_jiffies(kIntervalMs));
@@ -20,6 +25,7 @@ void DeviceWatch::start()
 
 void DeviceWatch::run()
 {
+	const cxxrt::NoIoScope noio;
 	Status s = look();
 	if (!s.ok() && s.error() != err::econnreset && s.error() != err::econnaborted)
 		log_warning_limited(session_.name(), "Cannot learn of changes of devices: %d",
@@ -42,8 +48,9 @@ Status DeviceWatch::look()
 	u32 first = 0;
 	while (first != kNoMoreDevices) {
 		const DeviceStates question = make_device_states(first, 0);
-		Ref<Message> message = TRY(Message::exchange(
-		    session_, {&question, sizeof(question), kMaxDeviceStatesSize}, &epoch));
+		Ref<Message> message = TRY(
+		    Message::exchange(session_, {&question, sizeof(question), kMaxDeviceStatesSize},
+				      {.epoch = &epoch, .reserve = &reserve_}));
 		DeviceStatesView states = TRY(DeviceStatesView::parse(message->answer(), first));
 		session_.with_link([&](Link &link) {
 			if (link.epoch != epoch)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cxxrt/work.hh>
+#include <rnbd/client/messages.hh>
 #include <rnbd/wire/units.hh>
 
 namespace rnbd::client {
@@ -15,6 +16,8 @@ class DeviceWatch {
 public:
 	explicit DeviceWatch(Session &session) : session_(session), work_(this) {}
 
+	// Before all else. ENOMEM.
+	Status prepare();
 	// Once the session is open.
 	void start();
 	// Messages of the session fail already, so that a look that is under way ends. Sleeps.
@@ -25,6 +28,7 @@ private:
 	Status look();
 
 	Session &session_;
+	MessageReserve reserve_;
 	cxxrt::DelayedWork<DeviceWatch, &DeviceWatch::run> work_;
 };
 

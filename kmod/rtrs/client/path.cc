@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The owner of a path's life: states, attempts and pauses (protocol B.1.1, B.1.2).
 #include <cxxrt/log.hh>
+#include <cxxrt/noio.hh>
 #include <rtrs/client/module.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
@@ -9,23 +10,6 @@
 using namespace cxxrt;
 
 namespace rtrs::client {
-namespace {
-
-// While it works on a path, the owner must not wait for I/O of this very path: memory is allocated
-// without writing to disks (a path under memory pressure must be able to reconnect).
-class [[nodiscard]] NoIoScope {
-public:
-	NoIoScope() : saved_(memalloc_noio_save()) {}
-	~NoIoScope() { memalloc_noio_restore(saved_); }
-	NoIoScope(const NoIoScope &) = delete;
-	NoIoScope &operator=(const NoIoScope &) = delete;
-
-private:
-	unsigned int saved_;
-};
-
-} // namespace
-
 Path::Path(Session &session, u32 index, const rtrs_addr_pair &pair)
     : session_(session), index_(index), workqueue_(module_->workqueue),
       attempts_queue_(module_->attempts), ticks_queue_(module_->ticks), pair_(pair),
@@ -214,7 +198,9 @@ void Path::attempt_ended()
 
 void Path::run()
 {
-	NoIoScope noio;
+	// A path under memory pressure must be able to reconnect: no memory waits for I/O, which
+	// may be that of this very path.
+	const NoIoScope noio;
 	while (!smp_load_acquire(&lent_) && step())
 		;
 }

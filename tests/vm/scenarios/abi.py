@@ -80,6 +80,7 @@ FORMATS = {
     f"{DISK}/no_path_timeout": r"-1|\d+",
     f"{DISK}/waiting_requests": r"\d+",
     f"{DISK}/oldest_request_ms": r"\d+",
+    f"{DISK}/slow": "0|1",
     f"{DISK}/stats/requests": "\n".join(rf"{kind} \d+" for kind in ("errors", "requeues", "retries", "waits")),
     f"{DISK}/stats/latency_us": US.format(r"\d+ \d+ \d+"),
     f"{DISK}/stats/reset_all": RESET_ALL,

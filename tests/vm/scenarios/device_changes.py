@@ -143,12 +143,30 @@ def restarted(lab: Lab, disk: str) -> None:
     rnbd.unmap(lab, name)
 
 
+def limits_of_user(lab: Lab, disk: str) -> None:
+    """What was set in queue/ here survives a reconnect."""
+    name = rnbd.map_device(lab, disk, no_path_timeout=-1)
+    queue = f"/sys/block/{name}/queue"
+    wanted = {"max_sectors_kb": "64", "discard_max_bytes": "65536", "write_cache": "write through",
+              "rotational": "1", "read_ahead_kb": "32"}
+    for entry_name, value in wanted.items():
+        rnbd.write(lab.client, f"{queue}/{entry_name}", value)
+    rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1")
+    state(lab, name, "closed")
+    rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
+    state(lab, name, "open")
+    for entry_name, value in wanted.items():
+        rnbd.equal(rnbd.read(lab.client, f"{queue}/{entry_name}"), value, f"{entry_name} after a reconnect")
+    rnbd.unmap(lab, name)
+
+
 def run(lab: Lab) -> None:
     disk, other = rnbd.null_disk(lab.server), rnbd.null_disk(lab.server, "nullb8")
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     grown(lab)
     read_only(lab, disk)
+    limits_of_user(lab, disk)
     closed(lab, disk)
     identity(lab, disk, other)
     exchanged(lab, named(lab, "one", "TEST-18", disk), named(lab, "two", "TEST-19", other))

@@ -15,7 +15,9 @@ def run(lab: Lab) -> None:
     rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/access_mode"), "ro", "access_mode")
     lab.client.run(f"dd if=/dev/{name} bs=64k count=8 iflag=direct 2>/dev/null | cmp -n 524288 - /usr/bin/bash")
     result = lab.client.try_run(f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 oflag=direct")
-    rnbd.check(not result.ok and "not permitted" in result.out, f"opening for write: {result.out!r}")
+    rnbd.check(not result.ok and "Read-only file system" in result.out, f"opening for write: {result.out!r}")
+    result = lab.client.try_run(f"blockdev --setrw /dev/{name}")
+    rnbd.check(not result.ok and "Read-only file system" in result.out, f"setrw: {result.out!r}")
     result = lab.client.try_run(f"blkdiscard {'/dev/' + name}")
     rnbd.check(not result.ok, "discard on a read-only disk worked")
 

@@ -14,9 +14,9 @@ class Queue {
 public:
 	explicit Queue(u32 capacity) : capacity_(capacity) {}
 
-	void post(u32 wrs, bool signaled)
+	void post(u32 wrs, bool signaled, u64 place = 0)
 	{
-		chains_.push_back({wrs, signaled});
+		chains_.push_back({wrs, signaled, place});
 		used_ += wrs;
 		EXPECT_LE(used_, capacity_) << "send queue overflow";
 	}
@@ -30,6 +30,7 @@ public:
 			return false;
 		for (std::size_t i = 0; i <= n; i++) {
 			used_ -= chains_.front().wrs;
+			gone_ = chains_.front().place;
 			chains_.pop_front();
 		}
 		return true;
@@ -42,12 +43,19 @@ public:
 		return false;
 	}
 	u32 used() const { return used_; }
+	// Exactly those that have left it are covered.
+	bool agrees_with(const SendLedger &l) const
+	{
+		return l.covers(gone_) && (chains_.empty() || !l.covers(chains_.front().place));
+	}
 
 private:
 	struct Chain {
 		u32 wrs;
 		bool signaled;
+		u64 place;
 	};
+	u64 gone_ = 0; // place of the last one
 	std::deque<Chain> chains_;
 	u32 capacity_;
 	u32 used_ = 0;
@@ -171,6 +179,49 @@ TEST(SendLedger, MergesWhenManyAreSignaled)
 	EXPECT_EQ(l.used(), 0u);
 }
 
+// What was posted is covered by the completion that comes at or behind it, and by none before.
+TEST(SendLedger, PlacesInTheQueue)
+{
+	SendLedger l(1000, 512, 4);
+	EXPECT_TRUE(l.covers(l.place())) << "an empty queue owes nothing";
+	l.reserve(1, true);
+	const u64 first = l.place();
+	l.reserve(1);
+	const u64 second = l.place();
+	EXPECT_GT(second, first);
+	l.cancel(4, l.reserve(4, true));
+	EXPECT_EQ(l.place(), second) << "what was not posted has no place";
+	l.reserve(2, true);
+	EXPECT_EQ(l.place(), second) << "one completion for both";
+	EXPECT_FALSE(l.covers(first));
+	l.retire();
+	EXPECT_TRUE(l.covers(first));
+	EXPECT_FALSE(l.covers(second));
+	l.retire();
+	EXPECT_TRUE(l.covers(second));
+	EXPECT_EQ(l.completed(), 2u);
+	l.retire();
+	EXPECT_EQ(l.completed(), 2u) << "a completion too many";
+	l.reserve(1, true);
+	EXPECT_FALSE(l.covers(l.place()));
+}
+
+// Groups that were merged for want of places retire late, but their places are exact.
+TEST(SendLedger, PlacesOfMergedGroups)
+{
+	SendLedger l(1000, 512, 4);
+	std::vector<u64> places;
+	for (int i = 0; i < 100; i++) {
+		ASSERT_EQ(l.reserve(2, true), SendPermit::Signaled);
+		places.push_back(l.place());
+	}
+	for (std::size_t done = 0; done <= places.size(); done++) {
+		for (std::size_t i = 0; i < places.size(); i++)
+			ASSERT_EQ(l.covers(places[i]), i < done) << i << " after " << done;
+		l.retire();
+	}
+}
+
 TEST(SendLedger, Reset)
 {
 	SendLedger l(10, 2, 4);
@@ -207,8 +258,9 @@ TEST(SendLedger, AgainstAModel)
 			} else if (random() % 10 == 0) {
 				l.cancel(wrs, p, requests);
 			} else {
-				queue.post(wrs, p == SendPermit::Signaled);
+				queue.post(wrs, p == SendPermit::Signaled, l.place());
 			}
+			ASSERT_TRUE(queue.agrees_with(l));
 			ASSERT_GE(l.used(), queue.used());
 			ASSERT_LE(l.used(), capacity);
 		}

@@ -178,8 +178,25 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 	}
 	count_completion();
 	send_completed();
+	end_sent();
 	const RcuReader reader;
 	on_room();
+}
+
+// The device has let go of all that was posted up to here. In the batch of the answers as a rule,
+// so that they end together; the list is empty if the completion came first.
+void ClientConnection::end_sent()
+{
+	if (unsent_.empty())
+		return;
+	Requests answered;
+	answered.take_all(unsent_);
+	while (Request *request = answered.pop_front()) {
+		if (covers(request->place))
+			path_.finish(*request, request->status);
+		else
+			unsent_.push_back(*request);
+	}
 }
 
 void ClientConnection::on_broken(const ib_wc &wc)

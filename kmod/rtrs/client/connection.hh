@@ -91,6 +91,10 @@ public:
 	// Posts the invalidation of a request's region; if the queue is full, when it has room.
 	void invalidate(Request &request);
 
+	// The request is answered, and ends when a send completion covers it. In a handler of this
+	// connection.
+	void await_sent(Request &request) { unsent_.push_back(request); }
+
 	// ---- requests that are held: held.cc; under RcuReader ----
 
 	// Whether those that register memory have to ask the gate.
@@ -162,9 +166,10 @@ private:
 	Result<Rkey> read_key(const Receive &receive, const ib_wc &wc) const;
 	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
+	using Requests = cxxrt::List<Request, &Request::waiting>;
+	void end_sent();
 
 	// held.cc
-	using Requests = cxxrt::List<Request, &Request::waiting>;
 	struct Outbox {
 		Requests parked;      // answered, till there is room for their invalidations
 		Requests collected;   // till their batch ends, or there is room
@@ -193,6 +198,8 @@ private:
 	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};
 	// Of the handlers, which run one after the other.
 	io_comp_batch *ending_ = nullptr;
+	Requests unsent_;    // answered, till a completion covers them
+	bool parks_ = false; // some are in Outbox::parked
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 

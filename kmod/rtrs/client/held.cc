@@ -93,15 +93,21 @@ void ClientConnection::invalidate(Request &request)
 	if (!path_.posting())
 		return;
 	const Status s = post_invalidation(request);
-	if (!s.ok() && s.error() == err::eagain)
+	if (!s.ok() && s.error() == err::eagain) {
 		outbox_.with([&](Outbox &o) { o.parked.push_back(request); });
-	else
+		parks_ = true;
+	} else {
 		settle(s);
+	}
 }
 
-// A send has completed. Answered requests first: they hold open memory.
+// A send has completed. Answered requests first: they hold open memory. Nobody may wait, which is
+// seen without the lock: who collects says so before he asks for room, and asks the ledger, which
+// has given the room back by now; who parks is a handler as this one.
 void ClientConnection::on_room()
 {
+	if (!gated_ && !parks_ && !collects())
+		return;
 	if (!path_.posting())
 		return;
 	settle(outbox_.with([this](Outbox &o) -> Status {
@@ -112,6 +118,7 @@ void ClientConnection::on_room()
 			TRY(s);
 			o.parked.pop_front();
 		}
+		parks_ = false;
 		if (o.starved)
 			TRY(post_collected(o));
 		if (gated_) {
@@ -170,11 +177,12 @@ void ClientConnection::settle(Status posted)
 void ClientConnection::drop_held()
 {
 	outbox_.with([this](Outbox &o) {
-		Requests *const lists[] = {&o.parked, &o.collected, &o.gated};
+		Requests *const lists[] = {&unsent_, &o.parked, &o.collected, &o.gated};
 		for (Requests *list : lists)
 			while (list->pop_front())
 				;
 		WRITE_ONCE(collects_, false);
+		parks_ = false;
 	});
 }
 

@@ -230,7 +230,7 @@ private:
 	// response.cc
 	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
-	enum class Taken : u8 { Stray, Held, Ended, Open };
+	enum class Taken : u8 { Stray, Held, Ended, Open, Unsent };
 	Taken take_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);

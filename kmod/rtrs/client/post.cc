@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // A request becomes work requests (protocol A.5, A.8). All of one request, and of those that come
-// with it, go to the device in one call, and none of them asks for a completion unless the send
-// queue's accounting needs one:
+// with it, go to the device in one call. The last of them asks for a completion if one of them
+// sends its user's pages by the local key (*), or the send queue's accounting needs one:
 //
-//	write, list fits into one work request	RDMA_WRITE_WITH_IMM [data.., message]
+//	write, list fits into one work request	RDMA_WRITE_WITH_IMM [data.., message]	(*)
 //	write, longer list			REG_MR, RDMA_WRITE_WITH_IMM [region, message]
 //	read with data				REG_MR (remote write), RDMA_WRITE_WITH_IMM [message]
 //	read without data			RDMA_WRITE_WITH_IMM [message]
@@ -13,9 +13,18 @@
 // J.2). With data it would be a second message, which costs more than it saves: soft-RoCE
 // acknowledges each.
 //
-// The request ends by the server's answer, not by a send completion: with the answer the server
-// has received all of it. A retransmission that the answer made needless sends bytes that the
-// server's queue pair drops as duplicates, whatever they have become.
+// A request is over when its answer is here and the device has let go of its user's memory. With
+// the answer the server has received all of it, but the device does not know that before the
+// acknowledgement, which may be lost, or never sent by a server that lies: it sends all of it
+// again, pages that are unmapped by then, or hold by then what is not that server's business.
+//
+//  - Pages that go by the local key: a send completion has to cover their place in the queue. None
+//    is certain to come behind them, so each chain that has such pages is signaled, once.
+//  - A write through a region: its LOCAL_INV is posted when the answer is here, behind the write in
+//    the same queue, where work requests complete in order.
+//  - A read: its pages are only written to, and closed by an invalidation of their region.
+//  - The message: its buffer is the path's, and is not freed before the queue is drained. What is
+//    sent again from it is an older or a newer message of the same slot to the same server.
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
@@ -113,6 +122,8 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, ib_sge *sges, bool gua
 Status Path::post(Request &r, Signal signal)
 {
 	ClientConnection &con = *r.connection;
+	if (r.sends_pages())
+		signal = Signal::Always;
 	// What the post reads, all in this frame (protocol G.1-63). Only what fill() has written
 	// is: that the kernel zeroes what is on the stack cost a quarter of this function.
 	[[gnu::uninitialized]] ib_sge sges[kMaxSendSges];
@@ -128,7 +139,7 @@ Status Path::post(Request &r, Signal signal)
 		LockGuard<SpinLock> held(r.lock);
 		r.state = RequestState::Posted;
 		r.registered = wrs.registers;
-		posted = con.post_send(chain.first(), chain.last(), chain.cost, signal);
+		posted = con.post_send(chain.first(), chain.last(), chain.cost, signal, &r.place);
 		trace::post(*this, r, chain.cost, posted);
 		if (posted.code() == err::eagain.code()) {
 			r.state = RequestState::Idle;
@@ -158,12 +169,16 @@ Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, i
 		sges += e.request->sges();
 		if (e.wrs.registers)
 			chain.append(e.wrs.registration);
+		if (e.request->sends_pages())
+			signal = Signal::Always;
 	}
 	for (u32 i = 0; i < count; i++)
 		chain.append(entries[i].wrs.message.wr);
 	chain.cost.requests = count;
 
-	const Status posted = con.post_send(chain.first(), chain.last(), chain.cost, signal);
+	u64 place = 0;
+	const Status posted =
+	    con.post_send(chain.first(), chain.last(), chain.cost, signal, &place);
 	for (u32 i = 0; i < count; i++)
 		trace::post(*this, *entries[i].request, chain.cost, posted);
 	if (posted.code() == err::eagain.code())
@@ -173,6 +188,7 @@ Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, i
 		LockGuard<SpinLock> held(r.lock);
 		r.state = RequestState::Posted;
 		r.registered = entries[i].wrs.registers;
+		r.place = place;
 	}
 	con.counters().add(&WrCounters::requests, u64{count});
 	return posted;

@@ -3,11 +3,13 @@
 //
 // A request of slot n uses entry n of whichever path it goes over. Life of an entry:
 //
-//	Idle --submit--> [Held -->] Posted --response--> Answered [--LOCAL_INV done]--> Idle
+//	Idle --submit--> [Held -->] Posted --response--> Answered [--let go of]--> Idle
 //
 // where done() is called. It ends exactly once: by the handler that moves it out of Posted, under
 // the entry's lock, or by the tear-down of the path, which begins when no handler can run any more.
-// Held is who waits for company (held.cc).
+// Held is who waits for company (held.cc). Answered is who still has something out of his hands: a
+// region that the peer may reach, till its LOCAL_INV is done, or pages that the device may send,
+// till a send completion covers them.
 //
 // submit() holds the lock from Posted until the work requests are in the queue; who was Held
 // becomes Posted when they are, and a response that comes in between waits for that. So a response
@@ -31,7 +33,7 @@ enum class RequestState : u8 {
 	Idle,
 	Held,	  // on its connection's list, till its batch ends or its turn comes
 	Posted,	  // the server's answer will come
-	Answered, // it came; `status` is valid, the region may still have to be invalidated
+	Answered, // it came; `status` is valid, the device may still have to let go of the memory
 };
 
 struct Request {
@@ -46,6 +48,9 @@ struct Request {
 		return in.dir == RTRS_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	}
 	bool needs_region() const { return mapped < 0; }
+	// The device reads the caller's pages by the local key, until it knows that the server has
+	// them.
+	bool sends_pages() const { return mapped > 0 && in.dir == RTRS_WRITE; }
 	// Entries of the message's gather list.
 	u32 sges() const { return needs_region() ? kRegionSges : static_cast<u32>(mapped) + 1; }
 	// Completion of LOCAL_INV; response.cc.
@@ -59,7 +64,8 @@ struct Request {
 	// Entries of the list that travel by themselves; -1: the region does.
 	s16 mapped = 0;
 	int status = 0;
-	int cpu = 0; // where it was submitted
+	u64 place = 0; // in the send queue
+	int cpu = 0;   // where it was submitted
 	u64 started_ns = 0;
 	ClientConnection *connection = nullptr;
 	rtrs_clt_request in{}; // in.msg is behind `message`
@@ -75,7 +81,8 @@ struct Request {
 	DmaBuffer *message_page = nullptr;
 	u32 message_offset = 0; // in its page
 	CompletionEntry<Request, &Request::on_invalidated> invalidated{this};
-	// On a list of its connection: Held, or Answered for room to post its LOCAL_INV.
+	// On a list of its connection: Held; or Answered, for room to post its LOCAL_INV, or for
+	// the completion that covers its pages.
 	cxxrt::ListNode waiting;
 };
 

@@ -58,12 +58,13 @@ inline Path::Taken Path::take_answer(ClientConnection &con, Request &r, const Cl
 		remote_[m.slot.value].rkey = *key;
 	r.state = RequestState::Answered;
 	if (!r.registered)
-		return Taken::Ended;
+		return r.sends_pages() && !con.covers(r.place) ? Taken::Unsent : Taken::Ended;
 	// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the region
 	// is closed. In all other cases it is closed here, and the request ends when that is done:
 	// not earlier, for the memory is open, and not together with the post, for a write may be
-	// retransmitted (protocol G.1-61).
-	if (!m.invalidated || !con.take_invalidated(r.region.rkey()))
+	// retransmitted (protocol G.1-61). A write's own key was told to nobody, and its region
+	// must not end before what is sent from it.
+	if (!m.invalidated || !con.take_invalidated(r.region.rkey()) || r.in.dir == RTRS_WRITE)
 		return Taken::Open;
 	r.registered = false;
 	return Taken::Ended;
@@ -90,6 +91,8 @@ void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *ke
 	con.passed_gate(r);
 	if (taken == Taken::Open)
 		con.invalidate(r);
+	else if (taken == Taken::Unsent)
+		con.await_sent(r);
 	else
 		finish(r, r.status);
 }
@@ -105,7 +108,7 @@ void Request::on_invalidated(const ib_wc &wc)
 	con.path().finish(*this, status);
 }
 
-// The memory is closed to the server, and nobody else ends this request.
+// The memory is out of the server's and the device's reach, and nobody else ends this request.
 void Path::finish(Request &r, int status)
 {
 	const rtrs_clt_request &in = r.in;

@@ -104,9 +104,10 @@ public:
 	// Posts a chain of cost.total() work requests, first to last. The last one gets
 	// IB_SEND_SIGNALED when the ledger or the caller wants it. Any context. EAGAIN: no room
 	// now, a completion is outstanding that will make some; else what the device says, and
-	// nothing was posted.
+	// nothing was posted. `place`, if it is not null: where the chain is in the queue, for
+	// covers().
 	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
-			 Signal signal = Signal::WhenDue)
+			 Signal signal = Signal::WhenDue, u64 *place = nullptr)
 	{
 		const ib_send_wr *bad;
 		bool signaled;
@@ -126,6 +127,8 @@ public:
 					ledger_.cancel(cost.total(), permit, cost.requests);
 				return Error::from_code(code);
 			}
+			if (place)
+				*place = ledger_.place();
 		}
 		counters_.inc(&WrCounters::doorbells);
 		counters_.add(&WrCounters::work_requests, u64{cost.work_requests});
@@ -146,6 +149,16 @@ public:
 		counters_.inc(&WrCounters::send_completions);
 		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 		ledger_.retire();
+	}
+
+	// Whether the device has let go of what was posted there: the peer has acknowledged it.
+	// Called by handlers of this connection, which alone change the answer.
+	bool covers(u64 place) const { return ledger_.covers(place); }
+	// Signaled work requests that have completed. Any context.
+	u64 sends_completed()
+	{
+		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+		return ledger_.completed();
 	}
 
 	// A receive without memory, for immediates. Any context.

@@ -7,7 +7,10 @@
 //  - never more work requests outstanding than the capacity;
 //  - whenever a chain is refused for lack of room, a signaled completion is outstanding, so there
 //    will be room;
-//  - a completion too many retires nothing.
+//  - a completion too many retires nothing;
+//  - signaled ones complete in the order in which they were posted, so their number is a place in
+//    the queue: covers(place) says whether all that was posted up to there has left it. Places are
+//    64 bits wide, because a request may wait for hours while others go by.
 // All calls of one ledger are under the lock of its connection, which is also held while posting,
 // so that the order of reservations is the order in the queue.
 #pragma once
@@ -63,12 +66,19 @@ public:
 		open_requests_ -= cxxrt::min_of(requests, open_requests_);
 	}
 
+	// The completion that covers what was reserved last: a signaled one, or the next to come.
+	constexpr u64 place() const { return signaled_ + (open_wrs_ ? 1 : 0); }
+	constexpr bool covers(u64 place) const { return completed_ >= place; }
+	// How many signaled ones have completed.
+	constexpr u64 completed() const { return completed_; }
+
 	// A signaled work request completed. How many left the queue; 0 while the ledger has merged
 	// several signaled ones and not all of them completed.
 	constexpr u32 retire()
 	{
 		if (count_ == 0)
 			return 0;
+		completed_++;
 		Group &g = ring_[head_];
 		if (--g.completions)
 			return 0;
@@ -85,7 +95,11 @@ public:
 	constexpr u32 interval() const { return interval_; }
 
 	// For a new queue pair of the same connection, when the old one is drained.
-	constexpr void reset() { used_ = open_wrs_ = open_requests_ = head_ = count_ = 0; }
+	constexpr void reset()
+	{
+		used_ = open_wrs_ = open_requests_ = head_ = count_ = 0;
+		signaled_ = completed_ = 0;
+	}
 
 private:
 	// Retired together, when `completions` signaled ones completed. One normally; more when
@@ -112,6 +126,7 @@ private:
 		newest().last_wrs = open_wrs_;
 		newest().last_requests = open_requests_;
 		open_wrs_ = open_requests_ = 0;
+		signaled_++;
 	}
 
 	constexpr void reopen_group()
@@ -122,6 +137,7 @@ private:
 		g.wrs -= g.last_wrs;
 		if (--g.completions == 0)
 			count_--;
+		signaled_--;
 	}
 
 	u32 capacity_;
@@ -132,6 +148,8 @@ private:
 	u32 open_requests_ = 0; // likewise
 	u32 head_ = 0;
 	u32 count_ = 0;
+	u64 signaled_ = 0;
+	u64 completed_ = 0;
 	Group ring_[kRing] = {};
 };
 

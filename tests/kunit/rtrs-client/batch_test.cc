@@ -47,6 +47,7 @@ void expect_served(kunit *test, Client &c, u32 count)
 		EXPECT_EQ(c.io(slot).status, 0);
 		EXPECT_EQ(c.io(slot).ends(), 1);
 		EXPECT_EQ(c.io(slot).open_at_end, 0);
+		EXPECT_EQ(c.io(slot).sent_at_end, 0);
 	}
 	EXPECT_EQ(c.fabric->open_regions(), 0);
 }
@@ -112,9 +113,42 @@ CASE(batch_of_answers_ends_together)
 	fake::Io &alone = c.io(c.first_slot());
 	alone.together = 0;
 	EXPECT_EQ(alone.submit(c.session), 0);
+	c.fabric->settle();
 	EXPECT(c.fabric->answer(0, c.first_slot()));
 	REQUIRE(alone.wait().ok());
 	EXPECT_EQ(alone.together, 0);
+}
+
+// One completion for all that a batch writes, and all of them wait for it; who came first in the
+// queue, and who only reads, does not.
+CASE(batch_of_writes_waits_for_one_completion)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 first = c.first_slot();
+	c.io(first).prepare(first, false);
+	EXPECT_EQ(c.io(first).submit(c.session), 0);
+	c.fabric->settle();
+	c.fabric->hold_sends = true;
+	const u64 completions = c.fabric->sends_signaled(0, 1);
+	for (u32 slot = first + 1; slot < kDepth; slot++) {
+		c.io(slot).prepare(slot, false);
+		EXPECT_EQ(c.io(slot).submit(c.session, slot + 1 < kDepth), 0);
+	}
+	EXPECT_EQ(c.fabric->posts(), 2);
+	EXPECT_EQ(c.fabric->sends_signaled(0, 1), completions + 1);
+	EXPECT_EQ(c.fabric->answer_all(0), slots(c));
+	REQUIRE(c.io(first).wait().ok());
+	c.fabric->settle();
+	for (u32 slot = first + 1; slot < kDepth; slot++)
+		EXPECT_EQ(c.io(slot).ends(), 0);
+	c.fabric->release_held();
+	for (u32 slot = first; slot < kDepth; slot++) {
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).sent_at_end, 0);
+		EXPECT_EQ(c.io(slot).ends(), 1);
+	}
 }
 
 CASE(batch_goes_on_every_path)
@@ -159,7 +193,7 @@ CASE(batch_waits_for_room)
 		for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
 			if (c.io(slot).ends() != c.io(slot).submitted)
 				REQUIRE(c.io(slot).wait().ok());
-			c.io(slot).prepare(slot, false);
+			c.io(slot).prepare_empty(slot);
 			EXPECT_EQ(c.io(slot).submit(c.session, true), 0);
 			submitted++;
 		}
@@ -326,6 +360,7 @@ CASE(batch_races_with_the_end_of_the_path)
 		for (u32 slot = 0; slot < kDepth; slot++) {
 			EXPECT_EQ(c.io(slot).ends(), c.io(slot).submitted);
 			EXPECT_EQ(c.io(slot).open_at_end, 0);
+			EXPECT_EQ(c.io(slot).sent_at_end, 0);
 		}
 	}
 }

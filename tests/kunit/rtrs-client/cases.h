@@ -5,32 +5,43 @@
 
 #include "case.h"
 
-#define REQUEST_CASES(CASE)                              \
-	CASE(request_ends_by_its_answer)                 \
-	CASE(request_slot_is_free_when_it_ends)          \
-	CASE(request_ends_once_whatever_the_server_says) \
-	CASE(request_of_a_read_ends_with_closed_memory)  \
-	CASE(request_waits_for_its_invalidation)         \
-	CASE(request_ends_when_the_path_dies)            \
-	CASE(request_moves_to_the_other_path)            \
-	CASE(request_answered_before_the_path_died)      \
-	CASE(request_is_refused_without_a_path)          \
-	CASE(request_ends_before_the_session_is_closed)  \
+#define REQUEST_CASES(CASE)                                      \
+	CASE(request_ends_by_its_answer)                         \
+	CASE(request_slot_is_free_when_it_ends)                  \
+	CASE(request_ends_once_whatever_the_server_says)         \
+	CASE(request_of_a_read_ends_with_closed_memory)          \
+	CASE(request_waits_for_its_invalidation)                 \
+	CASE(request_of_a_write_waits_until_it_is_sent)          \
+	CASE(request_of_a_write_that_is_sent_ends_by_its_answer) \
+	CASE(request_without_pages_ends_by_its_answer)           \
+	CASE(request_answered_but_not_sent_when_the_path_dies)   \
+	CASE(request_ends_when_the_path_dies)                    \
+	CASE(request_moves_to_the_other_path)                    \
+	CASE(request_answered_before_the_path_died)              \
+	CASE(request_is_refused_without_a_path)                  \
+	CASE(request_ends_before_the_session_is_closed)          \
 	CASE(request_answers_race_with_the_end_of_the_path)
 
-#define BATCH_CASES(CASE)                         \
-	CASE(batch_goes_with_its_last)            \
-	CASE(batch_goes_when_it_is_committed)     \
-	CASE(batch_of_answers_ends_together)      \
-	CASE(batch_goes_on_every_path)            \
-	CASE(batch_goes_when_its_last_is_refused) \
-	CASE(batch_waits_for_room)                \
-	CASE(batch_passes_the_gate)               \
-	CASE(batch_is_not_answered_before)        \
-	CASE(batch_moves_with_its_path)           \
-	CASE(batch_ends_with_the_session)         \
-	CASE(batch_is_found_when_forgotten)       \
+#define BATCH_CASES(CASE)                              \
+	CASE(batch_goes_with_its_last)                 \
+	CASE(batch_goes_when_it_is_committed)          \
+	CASE(batch_of_answers_ends_together)           \
+	CASE(batch_of_writes_waits_for_one_completion) \
+	CASE(batch_goes_on_every_path)                 \
+	CASE(batch_goes_when_its_last_is_refused)      \
+	CASE(batch_waits_for_room)                     \
+	CASE(batch_passes_the_gate)                    \
+	CASE(batch_is_not_answered_before)             \
+	CASE(batch_moves_with_its_path)                \
+	CASE(batch_ends_with_the_session)              \
+	CASE(batch_is_found_when_forgotten)            \
 	CASE(batch_races_with_the_end_of_the_path)
+
+#define DEADLINE_CASES(CASE)                    \
+	CASE(deadline_leaves_a_path_that_lives) \
+	CASE(deadline_ends_a_path_without_life) \
+	CASE(deadline_forgets_who_was_answered) \
+	CASE(deadline_of_a_queue_that_is_full)
 
 #define FENCE_CASES(CASE)                                   \
 	CASE(fence_holds_requests_until_the_path_has_ended) \
@@ -49,10 +60,12 @@
 	CASE(attempts_repeat_a_request_that_was_lost)      \
 	CASE(attempts_shorten_queues_that_do_not_fit)
 
-#define POLICY_CASES(CASE)                       \
-	CASE(policy_round_robin_takes_turns)     \
-	CASE(policy_min_inflight_takes_the_idle) \
-	CASE(policy_skips_a_path_that_is_down)
+#define POLICY_CASES(CASE)                                \
+	CASE(policy_round_robin_takes_turns)              \
+	CASE(policy_min_inflight_takes_the_idle)          \
+	CASE(policy_min_inflight_leaves_out_what_is_down) \
+	CASE(policy_skips_a_path_that_is_down)            \
+	CASE(policy_limits_do_not_come_from_the_size_of_regions)
 
 #define STATS_CASES(CASE)                         \
 	CASE(stats_are_exact_under_threads)       \
@@ -70,6 +83,7 @@ extern "C" {
 
 REQUEST_CASES(KUNIT_DECLARE_CASE)
 BATCH_CASES(KUNIT_DECLARE_CASE)
+DEADLINE_CASES(KUNIT_DECLARE_CASE)
 FENCE_CASES(KUNIT_DECLARE_CASE)
 ATTEMPTS_CASES(KUNIT_DECLARE_CASE)
 POLICY_CASES(KUNIT_DECLARE_CASE)

@@ -64,16 +64,20 @@ void Fabric::settle()
 
 // ---- requests of the client ----
 
-void Fabric::receive_request(Port &port, Immediate imm)
+void Fabric::receive_request(Port &port, const ib_send_wr &wr)
 {
-	const Result<ServerImm> r =
-	    layout().decode_at_server(imm, ConnectionId{port.id->cid}, fences);
+	const Result<ServerImm> r = layout().decode_at_server(
+	    Immediate::from_network(wr.ex.imm_data), ConnectionId{port.id->cid}, fences);
 	if (r.ok() && r.value().kind == ServerImm::Kind::Fence)
 		receive_fence(port, r.value().serial);
 	if (!r.ok() || r.value().kind != ServerImm::Kind::Request)
 		return;
 	Arrived &a = arrived_[port.id->path][r.value().slot.value];
 	a.port = &port;
+	// The message comes last.
+	const bool direct = wr.num_sge > 1 && wr.sg_list[0].lkey == pd_->local_dma_lkey;
+	a.data = direct ? wr.sg_list[0].addr : 0;
+	a.place = port.sends + 1;
 	WRITE_ONCE(a.count, a.count + 1);
 	requests_++;
 }
@@ -256,6 +260,8 @@ void Fabric::deliver(Port &port)
 			const Completion c = port.completions.pop();
 			if (c.closes && c.wc.status == IB_WC_SUCCESS)
 				c.closes->open = false;
+			if (c.place)
+				port.sends_reported = c.place;
 			found[count++] = c.wc;
 		}
 	}

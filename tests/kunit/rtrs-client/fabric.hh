@@ -3,9 +3,11 @@
 // does what a case tells it to. One fabric at a time.
 //
 // A work request is executed when it is posted. Its completion, if it asked for one, and everything
-// that the server sends comes later, by the work item of the wire. As on a real device, handlers of
-// one connection never run side by side, interrupts are off in them, and rtrs_connection_drain()
-// returns when the last one has run. Events of the connection manager come by another work item.
+// that the server sends comes later, by the work item of the wire; completions of sends in the
+// order of the queue. Until one says so, the device may send again what a request sends. As on a
+// real device, handlers of one connection never run side by side, interrupts are off in them, and
+// rtrs_connection_drain() returns when the last one has run. Events of the connection manager come
+// by another work item.
 #pragma once
 
 #include <cxxrt/list.hh>
@@ -53,6 +55,7 @@ struct CmEvent {
 struct Completion {
 	ib_wc wc{};
 	Region *closes = nullptr; // a LOCAL_INV takes effect with its completion
+	u64 place = 0;		  // of a send: the number of its completion
 };
 
 // The queues of one connection.
@@ -80,6 +83,8 @@ struct Port {
 	Ring<Receive> receives;
 	Ring<Completion> completions;
 	Ring<Completion> held; // while Fabric::hold_sends or hold_invalidations
+	u64 sends = 0;	       // that asked for a completion
+	u64 sends_reported = 0;
 	cxxrt::ListNode node;
 	cxxrt::SpinLock handling{cxxrt::lock_class<"kunit handlers">()};
 };
@@ -102,6 +107,10 @@ public:
 			sum += arrivals(path, slot);
 		return sum;
 	}
+	// Work requests of a connection that asked for a completion.
+	u64 sends_signaled(u32 path, u16 cid);
+	// Writes of nothing, that the server does not see.
+	u32 probes() const { return READ_ONCE(probes_); }
 	// Calls of the device that posted requests.
 	u32 posts() const { return READ_ONCE(posts_); }
 	// Until a request for the slot has come by that path, `count` times since the beginning.
@@ -156,6 +165,8 @@ public:
 	void release_held();
 	// Regions that are open now; those over `memory` only, if it is not null.
 	u32 open_regions(const void *memory = nullptr);
+	// Requests whose data the device may still send from there by the local key.
+	u32 sending(const void *memory);
 
 	// ---- the device and the connection manager: verbs.cc, cm.cc ----
 
@@ -181,13 +192,15 @@ private:
 	struct Arrived {
 		u32 count = 0;
 		Port *port = nullptr;
+		u64 data = 0;  // what goes by the local key
+		u64 place = 0; // of the completion that covers it
 	};
 
 	static constexpr u32 max_regions() { return 128; }
 	Port *find_port(u32 path, u16 cid);
 	void execute(Port &port, const ib_send_wr &wr);
 	void receive_info(Port &port);
-	void receive_request(Port &port, rtrs::Immediate imm);
+	void receive_request(Port &port, const ib_send_wr &wr);
 	void receive_fence(Port &port, u32 serial);
 	bool send_to_client(Port &port, u32 immediate);
 	void tell_port(u32 path, ib_event_type type);
@@ -203,6 +216,7 @@ private:
 	Arrived arrived_[kPaths][kDepth];
 	u32 requests_ = 0;
 	u32 posts_ = 0;
+	u32 probes_ = 0;
 	u32 asked_[kPaths] = {};
 	Id *asking_[kPaths] = {};
 	ib_event_handler *handler_ = nullptr;

@@ -78,6 +78,25 @@ CASE(policy_min_inflight_takes_the_idle)
 		EXPECT(finish(c, first + i, path[i]));
 }
 
+// A path that is down has nothing in flight, and would be the least loaded of all.
+CASE(policy_min_inflight_leaves_out_what_is_down)
+{
+	auto made = Client::create(3);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("mp_policy", "min-inflight"), 12);
+	c.fabric->kill(0);
+	c.fabric->kill(2);
+	c.fabric->settle();
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+		EXPECT_EQ(path_of(c, slot), 1);
+		EXPECT_EQ(c.fabric->arrivals(1, slot), 1);
+	}
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++)
+		EXPECT(finish(c, slot, 1));
+	EXPECT_EQ(c.links_lost, 0);
+}
+
 CASE(policy_skips_a_path_that_is_down)
 {
 	static constexpr const char *kPolicies[] = {"round-robin", "min-inflight", "min-latency"};
@@ -94,4 +113,22 @@ CASE(policy_skips_a_path_that_is_down)
 		}
 	}
 	EXPECT_EQ(c.links_lost, 0);
+}
+
+// A device names 2^64 - 1 where it has no bound, or nothing: who divides that by a page, in
+// whatever width, gets a wrong number of pages. The list of pages is what bounds a region.
+CASE(policy_limits_do_not_come_from_the_size_of_regions)
+{
+	u32 segments[3] = {};
+	u32 bytes[3] = {};
+	const u64 sizes[3] = {0, 1ull << 32, ~0ull};
+	for (u32 i = 0; i < 3; i++) {
+		auto made = Client::create(1, {.max_mr_size = sizes[i]});
+		REQUIRE(made.ok());
+		segments[i] = (*made)->attrs.max_segments;
+		bytes[i] = (*made)->attrs.max_io_size;
+		EXPECT(segments[i] > 1);
+		EXPECT_EQ(segments[i], segments[0]);
+		EXPECT_EQ(bytes[i], bytes[0]);
+	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The life of a request: whatever becomes of the server and of the path, it ends once, and not
-// before its memory is closed to the server.
+// before its memory is closed to the server and the device sends nothing of it any more.
 #include "cases.h"
 #include "threads.hh"
 #include "user.hh"
@@ -13,12 +13,13 @@ using fake::kDepth;
 
 namespace {
 
-// Every request that was accepted has ended once, with its memory closed.
+// Every request that was accepted has ended once, with its memory closed, and sent for good.
 void expect_ended(kunit *test, Client &c)
 {
 	for (u32 slot = 0; slot < kDepth; slot++) {
 		EXPECT_EQ(c.io(slot).ends(), c.io(slot).submitted);
 		EXPECT_EQ(c.io(slot).open_at_end, 0);
+		EXPECT_EQ(c.io(slot).sent_at_end, 0);
 	}
 }
 
@@ -150,6 +151,106 @@ CASE(request_waits_for_its_invalidation)
 	REQUIRE(io.wait().ok());
 	c.fabric->settle();
 	EXPECT_EQ(io.status, 0);
+	expect_ended(test, c);
+}
+
+// The server has answered, but the device does not know yet that it has the page.
+CASE(request_of_a_write_waits_until_it_is_sent)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 slot = c.first_slot();
+	Io &io = c.io(slot);
+	io.prepare(slot, false);
+	c.fabric->hold_sends = true;
+	EXPECT_EQ(io.submit(c.session), 0);
+	// Else the case would prove nothing.
+	EXPECT_EQ(c.fabric->sending(io.page), 1);
+	EXPECT(c.fabric->answer(0, slot, -ENOSPC));
+	c.fabric->settle();
+	EXPECT_EQ(io.ends(), 0);
+	// Once more, for one that is answered already.
+	EXPECT(c.fabric->answer(0, slot));
+	c.fabric->settle();
+	EXPECT_EQ(io.ends(), 0);
+	c.fabric->release_held();
+	REQUIRE(io.wait().ok());
+	c.fabric->settle();
+	EXPECT_EQ(io.status, -ENOSPC);
+	EXPECT_EQ(io.ends(), 1);
+	expect_ended(test, c);
+}
+
+// The other way round: nothing is left to wait for.
+CASE(request_of_a_write_that_is_sent_ends_by_its_answer)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 slot = c.first_slot();
+	Io &io = c.io(slot);
+	io.prepare(slot, false);
+	for (u32 i = 0; i < 100; i++) {
+		EXPECT_EQ(io.submit(c.session), 0);
+		c.fabric->settle();
+		EXPECT_EQ(c.fabric->sending(io.page), 0);
+		EXPECT_EQ(io.ends(), i);
+		// What is behind it in the queue is no matter of it.
+		c.fabric->hold_sends = true;
+		c.io(slot + 1).prepare(slot + 1, false);
+		EXPECT_EQ(c.io(slot + 1).submit(c.session), 0);
+		EXPECT(c.fabric->answer(0, slot + 1));
+		EXPECT(c.fabric->answer(0, slot));
+		REQUIRE(io.wait().ok());
+		EXPECT_EQ(c.io(slot + 1).ends(), i);
+		c.fabric->release_held();
+		REQUIRE(c.io(slot + 1).wait().ok());
+	}
+	expect_ended(test, c);
+}
+
+// The pages are the user's, the message the path's: without pages the answer is enough.
+CASE(request_without_pages_ends_by_its_answer)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 slot = c.first_slot();
+	Io &io = c.io(slot);
+	io.prepare_empty(slot);
+	c.fabric->hold_sends = true;
+	for (u32 i = 0; i < 20; i++) {
+		EXPECT_EQ(io.submit(c.session), 0);
+		EXPECT(c.fabric->answer(0, slot));
+		REQUIRE(io.wait().ok());
+	}
+	c.fabric->release_held();
+	expect_ended(test, c);
+}
+
+// The path ends between the two. The server has done it, and said so.
+CASE(request_answered_but_not_sent_when_the_path_dies)
+{
+	auto made = Client::create(2);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->hold_sends = true;
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+		c.io(slot).prepare(slot, false);
+		EXPECT_EQ(c.io(slot).submit(c.session), 0);
+		EXPECT(c.fabric->answer(c.fabric->arrivals(1, slot), slot, -ENOSPC));
+	}
+	c.fabric->settle();
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++)
+		EXPECT_EQ(c.io(slot).ends(), 0);
+	c.fabric->kill(0);
+	c.fabric->kill(1);
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).status, -ENOSPC);
+		EXPECT_EQ(c.fabric->arrivals(slot), 1);
+	}
 	expect_ended(test, c);
 }
 
@@ -305,8 +406,13 @@ CASE(request_answers_race_with_the_end_of_the_path)
 		} else {
 			for (u32 n = 0; !READ_ONCE(stop); n++) {
 				c.fabric->kill(n % 2, true);
-				schedule_timeout_uninterruptible(HZ / 4);
+				for (u32 i = 0; i < 5; i++) {
+					WRITE_ONCE(c.fabric->hold_sends, i % 2 == 1);
+					schedule_timeout_uninterruptible(HZ / 20);
+				}
+				c.fabric->release_held();
 			}
+			c.fabric->release_held();
 		}
 	}));
 	EXPECT_EQ(stuck, 0);

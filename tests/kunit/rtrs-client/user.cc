@@ -27,6 +27,13 @@ void Io::prepare(u32 slot, bool read)
 	status = 1;
 }
 
+void Io::prepare_empty(u32 slot)
+{
+	prepare(slot, false);
+	request.nr_sg = 0;
+	request.data_len = 0;
+}
+
 int Io::submit(rtrs_clt *session, bool more)
 {
 	request.more = more;
@@ -43,6 +50,7 @@ void Io::done(void *priv, int status, io_comp_batch *batch)
 	io.status = status;
 	io.together += batch != nullptr;
 	io.open_at_end += Fabric::now->open_regions(io.page);
+	io.sent_at_end += Fabric::now->sending(io.page);
 	if (io.at_end)
 		io.at_end(io);
 	__atomic_add_fetch(&io.ended, 1u, __ATOMIC_SEQ_CST);
@@ -71,6 +79,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 	c->fabric->fences = options.fences;
 	c->fabric->send_room = options.send_room;
 	c->fabric->device.ibdev->attrs.max_qp_wr = static_cast<int>(options.queue);
+	c->fabric->device.ibdev->attrs.max_mr_size = options.max_mr_size;
 	c->fabric->device.repeats_local_work = options.soft_roce;
 	TRY(Status::from_code(rtrs_client_start()));
 	c->started_ = true;

@@ -12,6 +12,8 @@ namespace fake {
 struct Io {
 	// `read`: the server writes to the page.
 	void prepare(u32 slot, bool read);
+	// A message alone.
+	void prepare_empty(u32 slot);
 	// `more`: others follow, or a commit.
 	int submit(rtrs_clt *session, bool more = false);
 	static void done(void *priv, int status, io_comp_batch *batch);
@@ -25,6 +27,7 @@ struct Io {
 	u32 ended = 0;
 	int status = 1;
 	u32 open_at_end = 0; // the server could still reach the page when it ended
+	u32 sent_at_end = 0; // the device could still send the page then
 	u32 together = 0;    // ends in a batch of several
 	// Called at the end, before the end counts.
 	void (*at_end)(Io &io) = nullptr;
@@ -37,8 +40,9 @@ struct Io {
 class Client {
 public:
 	struct Options {
-		bool fences = false;	// the server offers them
-		u32 queue = 4096;	// work requests that a queue of the device holds
+		bool fences = false; // the server offers them
+		u32 queue = 4096;    // work requests that a queue of the device holds
+		u64 max_mr_size = 1ull << 32;
 		bool soft_roce = false; // local work is done twice
 		u32 reconnect_delay = 1;
 		u32 send_room = ~0u; // work requests of a send queue that fits the device

@@ -127,6 +127,24 @@ u32 Fabric::open_regions(const void *memory)
 	return count;
 }
 
+u32 Fabric::sending(const void *memory)
+{
+	u32 count = 0;
+	LockGuard<SpinLock> held(lock_);
+	for (const auto &path : arrived_)
+		for (const Arrived &a : path)
+			count += a.port && a.data == reinterpret_cast<u64>(memory) &&
+				 a.port->sends_reported < a.place;
+	return count;
+}
+
+u64 Fabric::sends_signaled(u32 path, u16 cid)
+{
+	LockGuard<SpinLock> held(lock_);
+	const Port *port = find_port(path, cid);
+	return port ? port->sends : 0;
+}
+
 // ---- work requests ----
 
 void Fabric::execute(Port &port, const ib_send_wr &wr)
@@ -148,13 +166,18 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 		receive_info(port);
 		break;
 	case IB_WR_RDMA_WRITE_WITH_IMM:
-		receive_request(port, rtrs::Immediate::from_network(wr.ex.imm_data));
+		receive_request(port, wr);
+		break;
+	case IB_WR_RDMA_WRITE:
+		WARN_ON(wr.num_sge);
+		WRITE_ONCE(probes_, probes_ + 1);
 		break;
 	default:
 		break;
 	}
 	if (wr.send_flags & IB_SEND_SIGNALED) {
-		if (hold)
+		c.place = ++port.sends;
+		if (hold || !port.held.empty())
 			port.held.push(c);
 		else
 			port.completions.push(c);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+// rtrs-resent: what an adapter sends again, when a page is its user's again but not acknowledged.
+//
+//	rtrs-resent write DEVICE SECONDS	writes a page, fills it anew as soon as the write
+//has 						ended, and keeps it; prints how many ms the write took 	rtrs-resent watch NETDEV SECONDS
+//counts frames with either content of the page
+//
+// Prints "ready" first.
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr size_t kPage = 4096;
+constexpr off_t kOffset = 1 << 20;
+constexpr char kWritten[] = "a page that is written to a disk";
+constexpr char kReused[] = "a secret of whoever has it next!";
+constexpr size_t kPattern = sizeof(kWritten) - 1;
+static_assert(sizeof(kReused) == sizeof(kWritten) && kPage % kPattern == 0);
+
+int fail(const char *what)
+{
+	std::fprintf(stderr, "rtrs-resent: %s: %s\n", what, std::strerror(errno));
+	return 2;
+}
+
+void ready()
+{
+	std::puts("ready");
+	std::fflush(stdout);
+}
+
+void fill(char *page, const char *pattern)
+{
+	for (size_t at = 0; at < kPage; at += kPattern)
+		std::memcpy(page + at, pattern, kPattern);
+}
+
+int write_and_reuse(const char *device, seconds keep)
+{
+	const int fd = open(device, O_RDWR | O_DIRECT);
+	void *page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (fd < 0 || page == MAP_FAILED)
+		return fail(device);
+	fill(static_cast<char *>(page), kWritten);
+	ready();
+	const auto begin = Clock::now();
+	const ssize_t written = pwrite(fd, page, kPage, kOffset);
+	fill(static_cast<char *>(page), kReused);
+	const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+	if (written != static_cast<ssize_t>(kPage))
+		return fail("write");
+	std::this_thread::sleep_for(keep);
+	std::printf("%lld\n", static_cast<long long>(took.count()));
+	return 0;
+}
+
+int watch(const char *netdev, seconds duration)
+{
+	const int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+	sockaddr_ll address{};
+	address.sll_family = AF_PACKET;
+	address.sll_protocol = htons(ETH_P_ALL);
+	address.sll_ifindex = static_cast<int>(if_nametoindex(netdev));
+	const int room = 8 << 20;
+	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+		return fail(netdev);
+	ready();
+	int written = 0;
+	int reused = 0;
+	static std::array<char, 65536> frame;
+	for (const auto end = Clock::now() + duration; Clock::now() < end;) {
+		pollfd p{fd, POLLIN, 0};
+		if (poll(&p, 1, 100) <= 0)
+			continue;
+		const ssize_t n = recv(fd, frame.data(), frame.size(), 0);
+		if (n <= 0)
+			continue;
+		const auto size = static_cast<size_t>(n);
+		written += memmem(frame.data(), size, kWritten, kPattern) != nullptr;
+		reused += memmem(frame.data(), size, kReused, kPattern) != nullptr;
+	}
+	std::printf("written %d reused %d\n", written, reused);
+	return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 4)
+		return 2;
+	const std::string what = argv[1];
+	const seconds duration(std::atoi(argv[3]));
+	if (what == "write")
+		return write_and_reuse(argv[2], duration);
+	return what == "watch" ? watch(argv[2], duration) : 2;
+}

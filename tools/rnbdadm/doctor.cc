@@ -44,8 +44,8 @@ void examine_modules(const Host &host, std::vector<Finding> &findings)
 	    !host.exists("/sys/module/rnbd_client/parameters/trust_write_zeroes"))
 		findings.push_back(
 		    {"modules", "note",
-		     "rnbd_client is the kernel's own module: it has no time limit for "
-		     "requests, and fewer settings",
+		     "rnbd_client is the kernel's own module: it does not notice a connection that "
+		     "hangs by itself, and has fewer settings",
 		     "modinfo -n rnbd_client"});
 }
 

@@ -200,9 +200,9 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 	std::string limits;
 	if (session && session->request_timeout)
 		limits = *session->request_timeout
-			     ? fmt::format("; a request is given up after {} s without an answer",
+			     ? fmt::format("; after {} s without an answer a path has to show life",
 					   *session->request_timeout)
-			     : "; a request may wait without limit for an answer";
+			     : "; no path has to show life while a request waits";
 	if (device.no_path_timeout)
 		limits += *device.no_path_timeout < 0 ? ", and waits for ever for a path"
 			  : *device.no_path_timeout == 0

@@ -57,7 +57,7 @@ const Kind kSessionKind = {
 	{"reconnect_attempts", "ATTEMPTS", Unit::Count, false,
 	 "attempts to connect before a path gives up; -1 is for ever"},
 	{"request_timeout", "REQUEST TIMEOUT", Unit::Seconds, false,
-	 "seconds that a request waits for the server; 0 is without limit"},
+	 "seconds that a request waits before its path has to show life; 0 is for ever"},
 	{"heartbeat_interval_ms", "HEARTBEAT", Unit::Milliseconds, false,
 	 "milliseconds between heartbeats"},
 	{"heartbeat_missed_max", "MISSED MAX", Unit::Count, false,

@@ -38,6 +38,14 @@ public:
 			return err::eintr;
 		return {};
 	}
+	// As wait_killable(), or ETIMEDOUT after `timeout` jiffies.
+	template <class F> Status wait_killable_for(unsigned long timeout, F &&condition)
+	{
+		const long left = wait_event_killable_timeout(head_, condition(), timeout);
+		if (left > 0)
+			return {};
+		return left ? err::eintr : err::etimedout;
+	}
 
 private:
 	wait_queue_head_t head_;

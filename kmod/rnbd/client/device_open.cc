@@ -18,13 +18,17 @@ u32 Device::start_open()
 	return number;
 }
 
+// ETIMEDOUT: the server's disk hangs, or the server has lost the question. Only who waits gives up.
 Status Device::await_open(u32 number)
 {
+	constexpr unsigned int kPatienceMs = 60'000;
 	auto ended = [&] {
 		return opens_.with(
 		    [&](Opens &o) { return static_cast<int>(o.ended - number) >= 0; });
 	};
-	TRY(changed_.wait_killable([&] { return state() == DeviceState::Unmapped || ended(); }));
+	TRY(changed_.wait_killable_for(msecs_to_jiffies(kPatienceMs), [&] {
+		return state() == DeviceState::Unmapped || ended();
+	}));
 	if (!ended())
 		return err::enodev;
 	return opens_.with([](Opens &o) { return Status::from_code(o.code); });

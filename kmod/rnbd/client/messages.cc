@@ -10,6 +10,8 @@ namespace rnbd::client {
 namespace {
 constexpr unsigned int kCloseTimeoutMs = 30'000;
 constexpr unsigned int kSendRetryMs = 5;
+// No disk has part in this answer. A server that loses the question keeps its path.
+constexpr unsigned int kSessionInfoTimeoutMs = 60'000;
 } // namespace
 
 Result<Ref<Message>> Message::create(Session &session, usize room)
@@ -115,8 +117,9 @@ Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserv
 {
 	const u64 nonce = get_random_u64();
 	const SessionInfo m = make_extended_session_info(nonce);
-	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(SessionInfo)},
-						     {.reserve = &reserve}));
+	Ref<Message> message = TRY(Message::exchange(
+	    session, {&m, sizeof(m), sizeof(SessionInfo)},
+	    {.timeout = msecs_to_jiffies(kSessionInfoTimeoutMs), .reserve = &reserve}));
 	const u8 version = TRY(parse_session_info_response(message->answer()));
 	return Agreement{.version = version,
 			 .extension = parse_extension_response(message->answer(), nonce),

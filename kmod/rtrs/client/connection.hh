@@ -15,6 +15,7 @@
 #include <rtrs/client/request_wrs.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/core/memory.hh>
+#include <rtrs/pure/life_probe.hh>
 #include <rtrs/pure/registration_gate.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
@@ -121,6 +122,14 @@ public:
 	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
 	bool take_invalidated(Rkey key);
 
+	// ---- the deadline's work item ----
+
+	// A request on it has waited for `ns`.
+	void note_wait(u64 ns) { longest_wait_ = cxxrt::max_of(longest_wait_, ns); }
+	// Asks for a sign of life if somebody has noted that he waits. `now`, `limit` in ns.
+	// ETIMEDOUT: there is none; else what the device says to a post.
+	Status look_for_life(u64 now, u64 limit);
+
 	// Completions found. A second poller at the same time finds none: handlers of one
 	// connection must not run side by side.
 	int poll(io_comp_batch *ended);
@@ -204,6 +213,11 @@ private:
 	Rkey invalidated_{};
 
 	unsigned long polling_ = 0; // bit 0
+
+	// Of the deadline's work item.
+	LifeProbe life_;
+	u64 longest_wait_ = 0;	    // noted since the last look
+	bool told_of_wait_ = false; // in the log
 
 	cxxrt::Guarded<Outbox, cxxrt::SpinLock> outbox_{cxxrt::lock_class<"rtrs_outbox">()};
 	// Written under the lock of the outbox.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // The deadline of requests. Heartbeats prove that the service connection and the peer's kernel
-// live, not that a request is ever answered: an I/O connection or the server's disk can hang by
-// itself. When the oldest request of a path has waited too long, the path starts again, and its
-// requests go to another path or end with an error.
+// live, not that an I/O connection does. When the oldest request of a connection has waited too
+// long, the connection is asked for a sign of life (rtrs/pure/life_probe.hh): by a write of no
+// bytes, signaled and without an immediate, that the server's adapter acknowledges and its program
+// does not see. If the connection is dead the path starts again, and its requests go to another
+// path or end with an error. If it lives, the server works on the request or has lost it. Neither
+// would be different on another path: a disk that hangs harms its own users and nobody else. A
+// server whose program hangs behind an adapter that acknowledges is in this no other.
 //
 // Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an
 // instant.
@@ -16,7 +20,7 @@ using namespace cxxrt;
 namespace rtrs::client {
 namespace {
 
-// How often the age is looked at: no request waits longer than the limit and a quarter.
+// How often the age is looked at.
 u32 check_interval(u32 timeout_seconds)
 {
 	return clamp(timeout_seconds * MSEC_PER_SEC / 4, 500L, 5000L);
@@ -33,25 +37,9 @@ void Path::start_deadline()
 
 void Path::check_deadline()
 {
-	const u32 timeout = session_.request_timeout();
-	const u64 limit = u64{timeout} * NSEC_PER_SEC;
-	const u64 now = ktime_get_ns();
-	for (Request &r : *requests_) {
-		if (!timeout)
-			break;
-		u32 waited;
-		{
-			LockGuard<SpinLock> held(r.lock);
-			// A request that has just begun may be later than `now`.
-			if (r.state == RequestState::Idle || r.started_ns + limit >= now)
-				continue;
-			waited = static_cast<u32>((now - r.started_ns) / NSEC_PER_SEC);
-		}
-		log_error(log_name(),
-			  "a request was not answered within %u s, the path starts again", waited);
-		fail(err::etimedout, PathError::Timeout);
+	const u64 limit = u64{session_.request_timeout()} * NSEC_PER_SEC;
+	if (limit && !look_for_life(ktime_get_ns(), limit))
 		return;
-	}
 	// A batch whose end was never told; nobody does that on purpose.
 	{
 		const RcuReader reader;
@@ -60,6 +48,84 @@ void Path::check_deadline()
 				con->commit();
 	}
 	start_deadline();
+}
+
+// False: a connection is dead, and the path has failed.
+bool Path::look_for_life(u64 now, u64 limit)
+{
+	for (Request &r : *requests_) {
+		LockGuard<SpinLock> held(r.lock);
+		// A request that has just begun may be later than `now`.
+		if (r.state != RequestState::Idle && r.started_ns + limit < now)
+			r.connection->note_wait(now - r.started_ns);
+	}
+	for (Box<ClientConnection> &con : connections_) {
+		const Status s = con->look_for_life(now, limit);
+		if (s.ok())
+			continue;
+		fail(s.error(), s.error() == err::etimedout ? PathError::Timeout : PathError::Post);
+		return false;
+	}
+	return true;
+}
+
+// Where in the server's memory does not matter, for there is nothing to write; a key that is valid
+// there is given all the same, in case a device looks.
+Status Path::post_probe(ClientConnection &con, u64 &place)
+{
+	ib_rdma_wr probe{};
+	probe.wr.opcode = IB_WR_RDMA_WRITE;
+	probe.wr.wr_cqe = con.send_cqe();
+	{
+		Request &first = (*requests_)[Slot{0}];
+		// Answers write the key under it.
+		LockGuard<SpinLock> held(first.lock);
+		probe.remote_addr = remote_[0].address.value;
+		probe.rkey = remote_[0].rkey.value;
+	}
+	return con.post_send(&probe.wr, &probe.wr, {.work_requests = 1, .requests = 0},
+			     Signal::Always, &place);
+}
+
+// ETIMEDOUT: dead. Else what the device says to a post.
+Status ClientConnection::look_for_life(u64 now, u64 limit)
+{
+	const u32 waited = static_cast<u32>(exchange(longest_wait_, 0ull) / NSEC_PER_SEC);
+	if (!waited)
+		told_of_wait_ = false;
+	const RcuReader reader;
+	if (!path_.posting())
+		return {};
+	// Whoever polled it may have gone, without a look at what has come.
+	if (waited && is_polled())
+		poll(nullptr);
+	switch (life_.look(waited != 0, sends_completed(), now, limit)) {
+	case LifeProbe::Next::Ask: {
+		u64 place = 0;
+		const Status s = path_.post_probe(*this, place);
+		if (s.ok())
+			life_.asked(place);
+		else if (!(s.error() == err::eagain))
+			return s;
+		break;
+	}
+	case LifeProbe::Next::Lives:
+		if (waited && !exchange(told_of_wait_, true))
+			log_warning_limited(path_.log_name(),
+					    "con %u: a request has waited for %u s, but the "
+					    "connection lives: the server still works on it",
+					    cid(), waited);
+		break;
+	case LifeProbe::Next::Dead:
+		log_error(path_.log_name(),
+			  "con %u: a request has waited for %u s and the connection shows no life, "
+			  "the path starts again",
+			  cid(), waited);
+		return err::etimedout;
+	case LifeProbe::Next::Wait:
+		break;
+	}
+	return {};
 }
 
 } // namespace rtrs::client

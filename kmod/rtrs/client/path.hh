@@ -170,6 +170,9 @@ public:
 	// Asks the server to end the path of this serial; none is carried yet. EAGAIN, or what the
 	// device says. Serialised by the session's fence lock.
 	Status post_fence(u32 serial);
+	// A write of nothing, for its completion, which has `place`. EAGAIN, or what the device
+	// says.
+	Status post_probe(ClientConnection &con, u64 &place);
 	// The serial that the server was asked to end over this path and has not answered; 0: none.
 	u32 carried_fence() const { return __atomic_load_n(&carried_fence_, __ATOMIC_ACQUIRE); }
 	// It should have answered.
@@ -238,6 +241,7 @@ private:
 	// deadline.cc
 	void start_deadline();
 	void check_deadline();
+	bool look_for_life(u64 now, u64 limit);
 
 	// submit.cc
 	ClientConnection &connection_for(const Lane &lane);

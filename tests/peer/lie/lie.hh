@@ -79,9 +79,8 @@ struct Lie {
 	//	ok		map, a write and a read at kLieSector, and unmap work
 	//	map:E[|E..]	map_device fails with this errno
 	//	io		map works, the write or the read fails, unmap works
-	//	stuck		I/O waits until the path is disconnected ("unmap": until the
-	//			session's request_timeout is over, and unmap with it)
-	//	any		each step ends, whatever its result
+	//	stuck		I/O waits until the path is disconnected, however old it is
+	//("unmap": 			and a forced unmap with it) 	any		each step ends, whatever its result
 	//	late:E[|E..]	map_device fails with this errno after a timeout of the client
 	// A word behind "ok", "io" or "any" says what else is done, or "late-...", which step of it
 	// takes as long as a timeout.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+// Whether a connection on which a request waits for long shows life. Pure.
+//
+// The age of a request says nothing about its path: the server's disk may take for hours. So the
+// connection is asked, by a work request that the peer's adapter acknowledges and that the peer's
+// program never sees. It lives if that one completes, or while others do that are before it in the
+// queue; it is dead if for as long as the limit none did, although a request waited all that time.
+// A queue that has no room for the question is watched in the same way.
+//
+// What is received does not count: it comes from a peer that may hear nothing.
+#pragma once
+
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+class LifeProbe {
+public:
+	enum class Next : u8 {
+		Wait,
+		Ask,   // post a question, and tell its place by asked(); else this comes again
+		Lives, // the question was answered
+		Dead,
+	};
+
+	// A look at `now`. `late`: a request waits for too long. `sent`: how many signaled work
+	// requests have completed so far. `limit` in the unit of `now`.
+	constexpr Next look(bool late, u64 sent, u64 now, u64 limit)
+	{
+		if (!asking_) {
+			if (!late)
+				return Next::Wait;
+			asking_ = true;
+			place_ = 0;
+			sent_ = sent;
+			since_ = now;
+			return Next::Ask;
+		}
+		if (place_ && sent >= place_) {
+			asking_ = false;
+			return Next::Lives;
+		}
+		if (sent != sent_ || !late) {
+			sent_ = sent;
+			since_ = now;
+		} else if (now - since_ >= limit) {
+			return Next::Dead;
+		}
+		return place_ ? Next::Wait : Next::Ask;
+	}
+	// The question is in the queue: it is answered when `place`, which is not 0, have
+	// completed.
+	constexpr void asked(u64 place) { place_ = place; }
+
+private:
+	bool asking_ = false;
+	u64 place_ = 0; // of the question; 0: there was no room for it
+	u64 sent_ = 0;	// at the last look that saw one complete
+	u64 since_ = 0; // time of it
+};
+
+} // namespace rtrs

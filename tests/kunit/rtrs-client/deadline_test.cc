@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+// A request that is not answered: its path ends if the connection shows no life, and never because
+// the server takes its time.
+#include "cases.h"
+#include "threads.hh"
+#include "user.hh"
+
+using namespace cxxrt;
+using namespace kunit_testing;
+using fake::Client;
+using fake::Io;
+using fake::kDepth;
+
+namespace {
+
+// Ages are looked at every 5 s, and twice a second as soon as that has happened under a timeout of
+// one second.
+constexpr long kLooked = 8 * HZ;
+
+void pause(long ticks)
+{
+	schedule_timeout_uninterruptible(ticks);
+}
+
+} // namespace
+
+CASE(deadline_leaves_a_path_that_lives)
+{
+	auto made = Client::create(2);
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "1"), 1);
+	const u32 first = c.first_slot();
+	for (u32 slot = first; slot < first + 4; slot++) {
+		c.io(slot).prepare(slot, slot % 2);
+		EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	}
+	pause(kLooked);
+	// It was asked more than once, and answered.
+	EXPECT(c.fabric->probes() > 2);
+	for (u32 slot = first; slot < first + 4; slot++) {
+		EXPECT_EQ(c.io(slot).ends(), 0);
+		EXPECT_EQ(c.fabric->arrivals(slot), 1);
+		EXPECT(c.fabric->answer(c.fabric->arrivals(1, slot), slot));
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).status, 0);
+	}
+	EXPECT_EQ(c.links_lost, 0);
+	// Nobody is asked about nothing.
+	pause(HZ);
+	const u32 probes = c.fabric->probes();
+	pause(2 * HZ);
+	EXPECT_EQ(c.fabric->probes(), probes);
+}
+
+CASE(deadline_ends_a_path_without_life)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "1"), 1);
+	const u32 slot = c.first_slot();
+	c.io(slot).prepare(slot, true);
+	c.fabric->hold_sends = true;
+	EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, -ECONNABORTED);
+	EXPECT_EQ(c.io(slot).open_at_end, 0);
+	EXPECT_EQ(c.fabric->probes(), 1);
+	EXPECT_EQ(c.links_lost, 1);
+	c.fabric->release_held();
+}
+
+// Nothing completes, but nobody waits any more either.
+CASE(deadline_forgets_who_was_answered)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "1"), 1);
+	const u32 slot = c.first_slot();
+	c.io(slot).prepare_empty(slot);
+	c.fabric->hold_sends = true;
+	EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	for (u32 i = 0; i < 400 && !c.fabric->probes(); i++)
+		pause(HZ / 50 + 1);
+	EXPECT_EQ(c.fabric->probes(), 1);
+	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, 0);
+	pause(3 * HZ);
+	EXPECT_EQ(c.links_lost, 0);
+	EXPECT_EQ(c.fabric->probes(), 1);
+	c.fabric->release_held();
+}
+
+// No room to ask: what is in the queue would have to move.
+CASE(deadline_of_a_queue_that_is_full)
+{
+	auto made = Client::create(1, {.queue = 40});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "1"), 1);
+	const u32 slot = c.first_slot();
+	const u32 other = slot + 1;
+	c.io(slot).prepare(slot, false);
+	c.io(other).prepare_empty(other);
+	c.fabric->hold_sends = true;
+	EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	int code = 0;
+	for (u32 i = 0; i < 200 && !code; i++) {
+		code = c.io(other).submit(c.session);
+		if (!code) {
+			EXPECT(c.fabric->answer(0, other));
+			REQUIRE(c.io(other).wait().ok());
+		}
+	}
+	EXPECT_EQ(code, -EAGAIN);
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, -ECONNABORTED);
+	EXPECT_EQ(c.fabric->probes(), 0);
+	EXPECT_EQ(c.links_lost, 1);
+	c.fabric->release_held();
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+// When a connection counts as dead: never by the age of a request alone.
+#include <rtrs/pure/life_probe.hh>
+
+using namespace rtrs;
+
+namespace {
+
+using Next = LifeProbe::Next;
+constexpr u64 kLimit = 60;
+
+} // namespace
+
+TEST(LifeProbe, AsksOnlyWhenARequestIsLate)
+{
+	LifeProbe p;
+	for (u64 now = 0; now < 1000; now += 5)
+		EXPECT_EQ(p.look(false, now / 10, now, kLimit), Next::Wait);
+	EXPECT_EQ(p.look(true, 100, 1000, kLimit), Next::Ask);
+}
+
+// A disk that takes for hours: the connection answers each time.
+TEST(LifeProbe, LivesAsLongAsItAnswers)
+{
+	LifeProbe p;
+	u64 sent = 7;
+	for (u64 now = 0; now < 100 * kLimit;) {
+		ASSERT_EQ(p.look(true, sent, now, kLimit), Next::Ask);
+		p.asked(sent + 1);
+		ASSERT_EQ(p.look(true, sent, now += 5, kLimit), Next::Wait) << "one at a time";
+		sent++;
+		ASSERT_EQ(p.look(true, sent, now += 5, kLimit), Next::Lives);
+	}
+}
+
+TEST(LifeProbe, DeadWithoutAnAnswer)
+{
+	LifeProbe p;
+	EXPECT_EQ(p.look(true, 7, 100, kLimit), Next::Ask);
+	p.asked(9);
+	EXPECT_EQ(p.look(true, 7, 100 + kLimit - 1, kLimit), Next::Wait);
+	EXPECT_EQ(p.look(true, 7, 100 + kLimit, kLimit), Next::Dead);
+}
+
+// A long queue on a slow link: the question is behind much else.
+TEST(LifeProbe, WhatIsBeforeTheQuestionCounts)
+{
+	LifeProbe p;
+	EXPECT_EQ(p.look(true, 0, 0, kLimit), Next::Ask);
+	p.asked(10);
+	for (u64 sent = 1; sent < 10; sent++)
+		EXPECT_EQ(p.look(true, sent, sent * (kLimit - 1), kLimit), Next::Wait);
+	EXPECT_EQ(p.look(true, 10, 10 * kLimit, kLimit), Next::Lives);
+}
+
+TEST(LifeProbe, FullQueue)
+{
+	LifeProbe p;
+	EXPECT_EQ(p.look(true, 5, 0, kLimit), Next::Ask);
+	EXPECT_EQ(p.look(true, 5, 5, kLimit), Next::Ask) << "there was no room";
+	EXPECT_EQ(p.look(true, 6, kLimit, kLimit), Next::Ask) << "but it moves";
+	EXPECT_EQ(p.look(true, 6, 2 * kLimit - 1, kLimit), Next::Ask);
+	EXPECT_EQ(p.look(true, 6, 2 * kLimit, kLimit), Next::Dead);
+}
+
+// The request was answered meanwhile, and the question is still under way: no reason to end a path,
+// and none to ask once more.
+TEST(LifeProbe, NothingIsLateAnyMore)
+{
+	LifeProbe p;
+	EXPECT_EQ(p.look(true, 0, 0, kLimit), Next::Ask);
+	p.asked(1);
+	EXPECT_EQ(p.look(false, 0, 2 * kLimit, kLimit), Next::Wait);
+	EXPECT_EQ(p.look(true, 0, 3 * kLimit - 1, kLimit), Next::Wait) << "since the last look";
+	EXPECT_EQ(p.look(true, 0, 3 * kLimit, kLimit), Next::Dead);
+}

@@ -82,6 +82,21 @@ Attack header_past_end(uint32_t past)
 			   });
 }
 
+// The first slot that is not there, or a later one. A queue depth that is a power of two leaves no
+// way to name it.
+Attack slot_beyond(std::string name, std::function<uint32_t(Client &)> slot)
+{
+	return established(std::move(name), "G.4-3", [slot](Client &c) -> std::string {
+		const uint32_t places = 1u << (kImmPayloadBits - c.layout().mem_bits());
+		if (c.queue_depth() == places)
+			return "the server's queue depth is a power of two: choose another one";
+		Client::Request r = c.make_read(0, info_message(), 36, 36);
+		r.imm = c.layout().request({slot(c)}, {72}).value();
+		c.send(r);
+		return expect_closed(c);
+	});
+}
+
 std::string busy_slot(Client &c)
 {
 	// The second is posted right behind the first; one of many is certain to find it busy.
@@ -164,11 +179,11 @@ std::string long_message(Client &c)
 
 std::string flood(Client &c)
 {
-	constexpr uint32_t kWindow = 64;
+	const uint32_t window = c.queue_depth();
 	for (int round = 0; round < 30; round++) {
-		for (uint32_t slot = 0; slot < kWindow; slot++)
+		for (uint32_t slot = 0; slot < window; slot++)
 			c.send(c.make_read(slot, info_message(), 36, 36));
-		for (uint32_t slot = 0; slot < kWindow; slot++)
+		for (uint32_t slot = 0; slot < window; slot++)
 			if (auto text = expect_answer(c.wait_answer(slot), 0); !text.empty())
 				return text;
 	}
@@ -212,8 +227,13 @@ std::vector<Attack> request_attacks()
 			all.push_back(immediate("imm-type-" + std::to_string(type) + "-con-" +
 						    std::to_string(con),
 						con, type << kImmPayloadBits));
-	for (uint32_t past : {1, 2, 3})
+	// The last one is the size of the chunk itself.
+	for (uint32_t past : {1, 2, 3, 4})
 		all.push_back(header_past_end(past));
+	all.push_back(slot_beyond("slot-beyond-depth", [](Client &c) { return c.queue_depth(); }));
+	all.push_back(slot_beyond("slot-largest", [](Client &c) {
+		return (1u << (kImmPayloadBits - c.layout().mem_bits())) - 1;
+	}));
 	return all;
 }
 

@@ -263,6 +263,12 @@ std::vector<Attack> rnbd_attacks()
 	    bad_read("io-op-255", "G.2 IO rw", 255, 0, 4096, 4096),
 	    bad_read("io-sector-beyond", "G.2 IO sector", kRead, 1ull << 40, 4096, 4096),
 	    bad_read("io-sector-overflow", "G.2 IO sector", kRead, ~0ull, 4096, 4096),
+	    // In bytes these are 0, and what ends at byte 4096.
+	    bad_read("io-sector-wraps", "G.4-4", kRead, 1ull << 55, 4096, 4096),
+	    bad_read("io-end-wraps", "G.4-4", kRead, (1ull << 55) - 8, 8192, 8192),
+	    bad_write("io-write-sector-wraps", "G.4-4", kWrite, 1ull << 55, 4096, 4096),
+	    bad_write("io-write-end-wraps", "G.4-4", kWrite, (1ull << 55) - 8, 8192, 8192),
+	    bad_write("io-discard-end-wraps", "G.4-4", kDiscard, (1ull << 55) - 8, 8192, 0),
 	    bad_write("io-read-as-write", "G.2 IO rw", kRead, 0, 4096, 4096),
 	    bad_write("io-write-size-above", "G.1-62", kWrite, 0, 1 << 20, 4096),
 	    bad_write("io-write-size-zero", "G.2 IO bi_size", kWrite, 0, 0, 0),

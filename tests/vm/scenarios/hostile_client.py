@@ -17,8 +17,9 @@ VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 def run(lab: Lab, invalidate: str) -> None:
     attack = lab.client.put(make.programs() / "rtrs-attack")
     disk = rnbd.null_disk(lab.server)
-    # Each attack has a session of its own, whose memory is made and cleared anew.
-    rnbd.load_server(lab, always_invalidate=invalidate, sess_queue_depth=64)
+    # Each attack has a session of its own, whose memory is made and cleared anew. With a depth that is no power of two
+    # an immediate can name slots that are not there.
+    rnbd.load_server(lab, always_invalidate=invalidate, sess_queue_depth=60)
     rnbd.load_client(lab)
     # What waits in a queue of the server, waits for nothing of the same queue: one item at a time has to do.
     lab.server.run("for queue in wq close time; do\n"

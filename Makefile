@@ -21,7 +21,7 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' RNBD_VERSION='$(VERSION)' 
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: modules mirror overlay objects install clean check unit cxxrt vm demo fuzz test help
+.PHONY: modules mirror overlay objects install clean check unit cxxrt model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
 .PHONY: bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
@@ -63,6 +63,9 @@ cxxrt:
 
 fuzz:
 	$(MAKE) -C tests/fuzz run
+
+model:
+	tests/model/run
 
 vm: rnbdadm deb
 	$(lab) $(MAKE) modules
@@ -130,6 +133,7 @@ help:
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
 #? make cxxrt       tests of the build: what it must refuse, and headers one by one
+#? make model       every order of events of a model of several machines, by Spin
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow

@@ -15,7 +15,7 @@ PACKAGES=(
 	# the administration tool: libraries, readers of its texts, packages
 	libfmt-dev nlohmann-json3-dev libudev-dev man-db zsh systemd debhelper dh-dkms dkms lintian
 	# checks and unit tests
-	clang-format clang-tidy shellcheck pyflakes3 libgtest-dev clang libclang-rt-dev git
+	clang-format clang-tidy shellcheck pyflakes3 libgtest-dev clang libclang-rt-dev spin git
 )
 
 missing()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The laboratory of one run: a server and a client on two cables, booted when first needed and reused."""
+"""The laboratory of one run: a server and a client on two cables or more, booted when first needed and reused."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .machine import PREFIX, Machine, MachineError, Spec
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ("server", "client")
+NICS = 2  # cables, unless a scenario wants more
 
 
 @dataclass
@@ -43,9 +44,9 @@ class Lab:
         self.kernel = self._find_kernel()
         set_kernel(self.kernel.kind)
         self.accel = self._find_accelerator()
-        self.cables = [Cable(), Cable()]
+        self.cables: list[Cable] = []
         self.machines: dict[str, Machine] = {}
-        self.cpus = 0
+        self.cpus = self.nics = 0
         self.installed = False  # the machines are installed systems
         self.boots = 0
         self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
@@ -95,13 +96,16 @@ class Lab:
     def ours(self, role: str) -> bool:
         return self.options.peers[role] == "ours"
 
-    def boot(self, cpus: int | None = None, installed: bool = False) -> None:
-        """Make sure that both machines run, with this number of CPUs each; `installed`: newly installed systems."""
+    def boot(self, cpus: int | None = None, installed: bool = False, nics: int | None = None) -> None:
+        """Make sure that both machines run, with this number of CPUs each, and of cables between them;
+        `installed`: newly installed systems."""
         cpus = cpus or self.options.cpus
-        if self.machines and (self.cpus != cpus or self.installed or installed):
+        nics = nics or NICS
+        if self.machines and ((self.cpus, self.nics) != (cpus, nics) or self.installed or installed):
             self.shutdown()
         if not self.machines:
-            self.cpus = cpus
+            self.cpus, self.nics = cpus, nics
+            self.cables += [Cable() for _ in range(nics - len(self.cables))]
             self.installed = installed
             self.boots += 1
             self.machines = {role: self._machine(role) for role in ROLES}
@@ -114,10 +118,10 @@ class Lab:
             disk = self._folder / f"{role}.disk"
             system.make_disk(disk)
         spec = Spec(role, n + 1, self.kernel, self._plain_tree if disk else self._trees[role],
-                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=len(self.cables),
+                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=self.nics,
                     disk=disk, plugin=self.options.plugin,
                     command_line="" if self.ours("client") else "vm.neighbours=known")
-        ends = [cable.ends[n] for cable in self.cables]
+        ends = [cable.ends[n] for cable in self.cables[:self.nics]]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine
             return UmlMachine(spec, ends)
@@ -204,6 +208,7 @@ unload() {
 }
 pkill -KILL fio 2>/dev/null
 pkill -KILL dd 2>/dev/null
+pkill -KILL -f /share/pulse 2>/dev/null
 """
 
 CLEAN_CLIENT = CLEAN_COMMON + r"""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import klog
 from .channel import MachineError
-from .lab import Lab, Options
+from .lab import NICS, Lab, Options
 from .scenario import Scenario, Skip
 
 
@@ -26,9 +26,9 @@ class Outcome:
 
 
 def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
-    """The longest first, so that several laboratories end together; those that need the same number of CPUs, which
-    share their machines, side by side; last what leaves no machine behind."""
-    return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, not s.slow))
+    """The longest first, so that several laboratories end together; those that need the same machines, which they
+    share, side by side; last what leaves no machine behind."""
+    return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, s.nics, not s.slow))
 
 
 def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
@@ -37,7 +37,8 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
     leaks: list[str] | None = None
     for scenario in scenarios:
         if lab.machines and (scenario.spoils or scenario.installed or lab.installed or
-                             lab.cpus != (scenario.cpus or lab.options.cpus)):
+                             lab.cpus != (scenario.cpus or lab.options.cpus) or
+                             lab.nics != (scenario.nics or NICS)):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
@@ -81,7 +82,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     verdict = "passed"
     count = 1
     try:
-        lab.boot(scenario.cpus, scenario.installed)
+        lab.boot(scenario.cpus, scenario.installed, scenario.nics)
         lab.mark(scenario.name)
         try:
             count = scenario.module.run(lab, **scenario.variant) or 1

@@ -8,10 +8,12 @@ and may have
     VARIANTS              {"name": {keyword: value}}: run once for each
     OURS                  roles ("server", "client") that must be this project's modules, else it is skipped
     CPUS                  CPUs of each machine
+    NICS                  cables between the machines
     KINDS                 kernels that it makes sense on
     INTEROP               True: also run against the in-tree modules, in both directions
     SLOW                  takes a minute or more
     INSTALLED             True: its machines are installed systems, with systemd and a disk of their own (system.py)
+    BY_HAND               True, or names of variants: in no plan, with the reason beside it
     SPOILS                True: it makes the kernel complain, and judges the logs itself; its machines are its own
 
 A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel.
@@ -40,11 +42,13 @@ class Scenario:
     variant: dict[str, object] = field(default_factory=dict)
     ours: tuple[str, ...] = ()
     cpus: int = 0
+    nics: int = 0
     kinds: tuple[str, ...] = ("stock", "debug", "uml", "kcsan")
     slow: bool = False
     interop: bool = False
     spoils: bool = False
     installed: bool = False
+    by_hand: bool = False
 
 
 def load(path: Path) -> list[Scenario]:
@@ -58,11 +62,13 @@ def load(path: Path) -> list[Scenario]:
         raise ValueError(f"{path} has no docstring: say what it proves")
     name = path.stem.replace("_", "-")
     variants: dict[str, dict[str, object]] = getattr(module, "VARIANTS", {"": {}})
+    by_hand: bool | tuple[str, ...] = getattr(module, "BY_HAND", False)
     return [Scenario(f"{name}[{key}]" if key else name, lines[0], module, variant,
-                     tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0),
+                     tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0), getattr(module, "NICS", 0),
                      tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
                      getattr(module, "INTEROP", False), getattr(module, "SPOILS", False),
-                     getattr(module, "INSTALLED", False))
+                     getattr(module, "INSTALLED", False),
+                     by_hand if isinstance(by_hand, bool) else key in by_hand)
             for key, variant in variants.items()]
 
 

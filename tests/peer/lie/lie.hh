@@ -80,7 +80,8 @@ struct Lie {
 	//	map:E[|E..]	map_device fails with this errno
 	//	io		map works, the write or the read fails, unmap works
 	//	stuck		I/O waits until the path is disconnected, however old it is
-	//("unmap": 			and a forced unmap with it) 	any		each step ends, whatever its result
+	//			("unmap": and a forced unmap with it)
+	//	any		each step ends, whatever its result
 	//	late:E[|E..]	map_device fails with this errno after a timeout of the client
 	// A word behind "ok", "io" or "any" says what else is done, or "late-...", which step of it
 	// takes as long as a timeout.

@@ -2,8 +2,9 @@
 // rtrs-resent: what an adapter sends again, when a page is its user's again but not acknowledged.
 //
 //	rtrs-resent write DEVICE SECONDS	writes a page, fills it anew as soon as the write
-//has 						ended, and keeps it; prints how many ms the write took 	rtrs-resent watch NETDEV SECONDS
-//counts frames with either content of the page
+//						has ended, and keeps it; prints how many ms the
+//						write took
+//	rtrs-resent watch NETDEV SECONDS	counts frames with either content of the page
 //
 // Prints "ready" first.
 #include <array>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A disk gets a write cache while it is mapped: as long as the client drops flushes, the server makes writes durable."""
+"""A disk gets a write cache while it is mapped: while the client drops flushes, the server makes writes durable."""
 
 from vmlab import rnbd
 from vmlab.lab import Lab
@@ -32,6 +32,6 @@ def run(lab: Lab) -> None:
         before = flushes(lab, disk)
         change = "" if block % 2 else f"\nblkdiscard -o 65536 -l 65536 /dev/{name}"
         write(lab, name, block, (f"sync /dev/{name}" if known else "") + change)
-        rnbd.check(flushes(lab, disk) > before, f"write {block} was acknowledged out of the cache, client knows: {known}")
+        rnbd.check(flushes(lab, disk) > before, f"write {block} came out of the cache, client knows: {known}")
     rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Work requests for each I/O: a write costs one, unregistered; one doorbell, one answer; one completion for each doorbell
-with writes, which end when the device has let go of their pages (design.md), and few others.
+"""Work requests for each I/O: a write costs one, unregistered; one doorbell, one answer; one completion for each
+doorbell with writes, which end when the device has let go of their pages (design.md), and few others.
 
 Requests that register memory are several to a doorbell here: on soft-RoCE they wait for each other (design.md)."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A disk that hangs for longer than request_timeout ends no path, for the connection lives: its neighbour in the session
-goes on without a gap, and its own I/O ends well when it goes on. The log tells of it."""
+"""A disk that hangs for longer than request_timeout ends no path, for the connection lives: its neighbour in the
+session goes on without a gap, and its own I/O ends well when it goes on. The log tells of it."""
 
 import time
 

@@ -16,6 +16,7 @@ COMMENT_OF_SUFFIX = {
     ".hh": SLASHES,
     ".S": SLASHES,
     ".inc": SLASHES,
+    ".pml": SLASHES,
     ".md": MARKUP,
     ".svg": MARKUP,
     ".xml": MARKUP,

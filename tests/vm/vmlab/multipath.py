@@ -24,7 +24,8 @@ def verified_load(lab: Lab, name: str, limit: float = 600, depth: int = 8, size:
                   **options: object) -> Job:
     """I/O that is verified round by round; its end is end_load()."""
     once = fio.verify_command(f"/dev/{name}", "4k", depth, size, **options)
-    return lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {once}; done; rm /tmp/stop", limit)
+    # A load of before that met an error has left its end behind.
+    return lab.client.spawn(f"rm -f /tmp/stop\nwhile [ ! -e /tmp/stop ]; do {once}; done\nrm /tmp/stop", limit)
 
 
 def gentle_load(lab: Lab, name: str, limit: float) -> Job:

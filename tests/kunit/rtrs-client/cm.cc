@@ -173,3 +173,9 @@ const void *rdma_consumer_reject_data(rdma_cm_id *, rdma_cm_event *, u8 *)
 {
 	return nullptr;
 }
+
+// The real one asks the device what kind it is.
+const char *rdma_reject_msg(rdma_cm_id *, int)
+{
+	return "refused";
+}

@@ -169,8 +169,16 @@ CASE(fence_of_an_instance_counts_as_an_attempt)
 	REQUIRE(made.ok());
 	Client &c = **made;
 	EXPECT(c.write("max_reconnect_attempts", "2\n") > 0);
-	const u32 slot = submit_by(c, 1);
-	REQUIRE(slot);
+	// One request on each path.
+	const u32 first = c.first_slot();
+	for (u32 slot = first; slot < first + 2; slot++) {
+		c.io(slot).prepare(slot, false);
+		REQUIRE(c.io(slot).submit(c.session) == 0);
+	}
+	REQUIRE(c.fabric->arrivals(first) && c.fabric->arrivals(first + 1));
+	const u32 slot = c.fabric->arrivals(1, first) ? first : first + 1;
+	REQUIRE(c.fabric->arrivals(1, slot));
+	EXPECT(c.fabric->answer(0, slot == first ? first + 1 : first));
 	Completion heard;
 	c.io(slot).priv = &heard;
 	c.io(slot).at_end = [](Io &io) {

@@ -30,11 +30,12 @@ def run(lab: Lab) -> None:
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
     dev = lab.server.netdev()
-    watch = lab.server.spawn(f"{at_server} watch {dev} {MUTE + KEPT + 10} >/tmp/watch.out", 120)
+    watch = lab.server.spawn(f"{at_server} watch {dev} {MUTE + KEPT + 60} >/tmp/watch.out", 240)
     rnbd.wait_until(lab.server, "grep -q ready /tmp/watch.out", 20, "the watcher's start")
     mute(lab.server)
     try:
         writer = lab.client.spawn(f"{at_client} write /dev/{name} {KEPT} >/tmp/write.out", 120)
+        rnbd.wait_until(lab.client, "grep -q ready /tmp/write.out", 20, "the writer's start")
         lab.server.run(f"sleep {MUTE}")
     finally:
         lab.server.run(f"tc qdisc del dev {dev} root")

@@ -36,12 +36,14 @@ def slow_view(lab: Lab, disk: str, delay: float) -> str:
 
 
 def watch(lab: Lab) -> Job:
-    """Prints, after /tmp/enough is there, how many writes the slow device has had at the same time."""
+    """Prints, after /tmp/enough is there, how many writes the slow device has had at the same time.
+
+    dm-delay tells in its status; the block layer begins to count a write when its delay is over.
+    """
     return lab.server.spawn("most=0\n"
-                            "name=$(grep -lx slow /sys/block/dm-*/dm/name)\n"
                             "while [ ! -e /tmp/enough ]; do\n"
-                            "    set -- $(cat ${name%/dm/name}/inflight)\n"
-                            "    [ $2 -le $most ] || most=$2\n"
+                            "    set -- $(dmsetup status slow)\n"
+                            "    [ $5 -le $most ] || most=$5\n"
                             "    sleep 0.1\n"
                             "done\n"
                             "rm /tmp/enough\n"

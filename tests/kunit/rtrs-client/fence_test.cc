@@ -142,6 +142,8 @@ CASE(fence_of_a_stale_path_holds_nobody_up)
 	auto made = Client::create(kPaths, {.fences = true});
 	REQUIRE(made.ok());
 	Client &c = **made;
+	// Each path has its turn.
+	EXPECT(c.write("mp_policy", "round-robin\n") > 0);
 	c.fabric->kill(0);
 	c.fabric->settle();
 	c.fabric->instance = 2;

@@ -26,7 +26,6 @@ bool cut;		// the cable of path 0
 // ---- server ----
 bool is_open[PATHS];
 byte present;		// instance that a REQ finds, 0 for none
-byte last_instance;
 
 bool calm;		// nothing fails any more
 
@@ -45,11 +44,17 @@ inline server_forgets(p) {
 inline connect(p) {
 	server_forgets(p);
 #ifdef SAME_INSTANCE
-	last_instance = 1;
 	present = 1;
 #else
 	if
-	:: !present -> last_instance++; present = last_instance
+	:: !present ->
+		// A random number: one that nobody remembers.
+		present = 1;
+		do
+		:: present == instance[0] || present == instance[1] || present == instance[2] ||
+		   present == opened -> present++
+		:: else -> break
+		od
 	:: else
 	fi;
 #endif
@@ -122,14 +127,17 @@ end:	do
 	od
 }
 
+#define USE(p) \
+	:: d_step { UP(p) && !opened -> opened = instance[p] } \
+	:: d_step { UP(p) && opened && opened != instance[p] -> assert(opened == instance[p]) }
+
+// Opens its devices when it has been told of a path, and sends requests over any.
 proctype User()
 {
-	byte p;
 end:	do
-	:: d_step { UP(p) && !opened -> opened = instance[p] }
-	// A request, over any path.
-	:: d_step { UP(p) && opened -> assert(opened == instance[p]) }
-	:: p = (p + 1) % PATHS
+	USE(0)
+	USE(1)
+	USE(2)
 	od
 }
 
@@ -148,8 +156,7 @@ proctype Faults()
 init {
 	d_step {
 		present = 1;
-		last_instance = 1;
-		opened = 1;
+			opened = 1;
 		paths_up = PATHS;
 		for (k : 0 .. PATHS - 1) {
 			path_state[k] = CONNECTED;

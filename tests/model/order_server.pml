@@ -54,11 +54,23 @@ inline tidy(a) {
 #define FINDS(k, l, y) IS_OF(k, l, y)
 #endif
 
+// Rule: session down before quiet
+// The mappings of a life are on their way to their end before a path of the next one comes up. It is
+// told by the last path that is not quiet.
+inline end_life(l) {
+	if
+#ifndef DOWN_AFTER_QUIET
+	:: l && !ANY(KEEPS_UP, l, 0) -> down[l] = true
+#endif
+	:: else
+	fi
+}
+
 // A path that was not up has nobody's requests.
 inline close(a) {
 	if
 	:: state[a] == UP -> state[a] = CLOSING
-	:: state[a] == CONNECTING -> state[a] = REFUSED; tidy(a)
+	:: state[a] == CONNECTING -> state[a] = REFUSED; end_life(life[a]); tidy(a)
 	fi;
 	if
 	:: present && !ANY(FINDS, present, 0) -> present = 0
@@ -121,14 +133,7 @@ inline drain(a) {
 		fi
 	}
 	state[a] = QUIET;
-	// Rule: session down before quiet
-	// The mappings of a life are on their way to their end before a path of the next one comes up.
-#ifndef DOWN_AFTER_QUIET
-	if
-	:: !ANY(KEEPS_UP, life[a], 0) -> down[life[a]] = true
-	:: else
-	fi;
-#endif
+	end_life(life[a]);
 	tidy(a)
 }
 

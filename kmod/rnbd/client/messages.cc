@@ -36,11 +36,16 @@ Status MessageReserve::create(Session &session, usize room)
 Ref<Message> MessageReserve::take()
 {
 	constexpr unsigned int kLookAgainMs = 1;
-	// Mostly its done() is on the way out; always the end of its path brings it there.
-	while (message_->shared())
+	constexpr u32 kLooks = 100;
+	// Mostly its done() is on the way out. One that was given up has to wait for its answer, or
+	// for the end of its path.
+	for (u32 i = 0; i < kLooks; i++) {
+		if (!message_->shared())
+			return message_;
 		// raw: nobody announces it
 		msleep(kLookAgainMs);
-	return message_;
+	}
+	return {};
 }
 
 // One that is used anew is as if it was new.
@@ -62,7 +67,7 @@ Result<Ref<Message>> Message::exchange(Session &session, const Content &content,
 	Ref<Message> message;
 	if (way.reserve)
 		message = way.reserve->take();
-	else
+	if (!message)
 		message = TRY(create(session, content.answer_size));
 	TRY(message->begin(content));
 	for (;;) {

@@ -84,7 +84,8 @@ public:
 
 private:
 	friend class Message;
-	// Sleeps until the transport has let go of the message before.
+	// Empty while the transport still has the message before, which was given up: then new
+	// memory has to do. Sleeps for a moment.
 	Ref<Message> take();
 
 	Ref<Message> message_;

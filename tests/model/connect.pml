@@ -21,6 +21,7 @@ byte instance[PATHS];	// what REP told last, also of a path that is down since
 bool counted[PATHS];	// in paths_up, which the user's events follow
 byte paths_up;
 byte opened;		// the instance whose device ids the user has, 0 for none
+bool stale;		// the server has forgotten these, which nobody in the model may look at
 bool cut;		// the cable of path 0
 
 // ---- server ----
@@ -34,7 +35,7 @@ bool calm;		// nothing fails any more
 inline server_forgets(p) {
 	is_open[p] = false;
 	if
-	:: !is_open[0] && !is_open[1] && !is_open[2] -> present = 0
+	:: !is_open[0] && !is_open[1] && !is_open[2] -> present = 0; stale = (opened != 0)
 	:: else
 	fi
 }
@@ -103,7 +104,7 @@ inline go_down(p) {
 	counted[p] = false;
 	paths_up--;
 	if
-	:: paths_up == 0 -> opened = 0
+	:: paths_up == 0 -> opened = 0; stale = false
 	:: else
 	fi
 }
@@ -129,7 +130,7 @@ end:	do
 
 #define USE(p) \
 	:: d_step { UP(p) && !opened -> opened = instance[p] } \
-	:: d_step { UP(p) && opened && opened != instance[p] -> assert(opened == instance[p]) }
+	:: d_step { UP(p) && opened && (opened != instance[p] || stale) -> assert(opened == instance[p] && !stale) }
 
 // Opens its devices when it has been told of a path, and sends requests over any.
 proctype User()
@@ -145,7 +146,8 @@ proctype Faults()
 {
 	byte n = RESTARTS;
 	do
-	:: d_step { n > 0 -> n--; is_open[0] = false; is_open[1] = false; is_open[2] = false; present = 0 }
+	:: d_step { n > 0 -> n--; is_open[0] = false; is_open[1] = false; is_open[2] = false;
+		server_forgets(2) }
 	:: d_step { n > 0 && is_open[1] -> n--; server_forgets(1) }
 	:: d_step { n > 0 && path_state[2] == CONNECTED -> n--; path_state[2] = LEAVING }
 	:: d_step { !cut -> cut = true }
@@ -156,7 +158,7 @@ proctype Faults()
 init {
 	d_step {
 		present = 1;
-			opened = 1;
+		opened = 1;
 		paths_up = PATHS;
 		for (k : 0 .. PATHS - 1) {
 			path_state[k] = CONNECTED;

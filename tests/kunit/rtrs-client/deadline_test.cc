@@ -13,8 +13,8 @@ using fake::kDepth;
 
 namespace {
 
-// Ages are looked at every 5 s, and more often as soon as that has happened under a short timeout. A
-// busy machine does so late.
+// Ages are looked at every 5 s, and more often as soon as that has happened under a short timeout.
+// A busy machine does so late.
 constexpr long kLate = 90 * HZ;
 
 void pause(long ticks)

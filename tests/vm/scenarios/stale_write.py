@@ -73,7 +73,9 @@ def run(lab: Lab, case: str) -> None:
         lab.client.set_link(0, True)
         lab.client.try_run(f"tc qdisc del dev {lab.client.netdev(0)} root")
         lab.client.try_run("for d in /sys/block/rnbd*/rnbd/unmap_device; do echo force >$d; done")
-        rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rtrs-server)\" ]", 60, "sessions gone")
+        # A session is gone before the disk has ended what it had, and with it the mapping.
+        rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rtrs-server /sys/class/rnbd-server/ctl/devices | "
+                        "grep -v :)\" ]", 60 + 2 * delay, "sessions and devices gone")
         lab.server.try_run("dmsetup remove slow")
 
 

@@ -25,7 +25,7 @@ def grown(lab: Lab) -> None:
     size = f"/sys/block/{name}/size"
     # A size that somebody wrote here stays until the server has news.
     rnbd.write(lab.client, entry(name, "resize"), "8192")
-    events = lab.client.spawn("timeout 15 udevadm monitor --kernel --property || true", 60)
+    events = lab.client.spawn("timeout 100 udevadm monitor --kernel --property || true", 130)
     lab.client.run("sleep 7")
     rnbd.equal(rnbd.read(lab.client, size), "8192", "size that was written into resize")
     lab.server.run("truncate -s 16M /run/file\nlosetup -c /dev/loop7")
@@ -33,6 +33,7 @@ def grown(lab: Lab) -> None:
     lab.client.run(f"dd if=/usr/bin/bash of=/dev/{name} bs=64k seek=200 count=8 oflag=direct 2>/dev/null\n"
                    f"dd if=/dev/{name} bs=64k skip=200 count=8 iflag=direct 2>/dev/null |\n"
                    "cmp -n 524288 - /usr/bin/bash")
+    lab.client.run("sleep 1\npkill -x udevadm")
     seen = lab.client.wait(events).out
     rnbd.check("RESIZE=1" in seen and f"DEVNAME=/dev/{name}" in seen, f"no resize event: {seen[-600:]}")
     rnbd.unmap(lab, name)

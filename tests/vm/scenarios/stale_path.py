@@ -7,7 +7,6 @@ from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
-BY_HAND = True  # not yet seen to pass
 OURS = ("client", "server")
 SOON = 10
 

@@ -77,6 +77,9 @@ int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
 		// The owner takes everything down, which lets the device go. The path comes back
 		// by itself when the device does: a reconnect finds it (unlike protocol B.1.2).
 		log_warning(path.log_name(), "con %u: the device is being removed", con->cid());
+		// The connection manager takes an open question back: nobody answers it any more.
+		if (con->step() == Step::Asking)
+			con->note(Step::None);
 		path.fail(err::enodev, PathError::Disconnected);
 		break;
 	default:

@@ -62,16 +62,30 @@ void Path::fail(Error error, PathError kind)
 {
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		const State next = after_error(state_);
-		if (next == state_)
+		if (!note_failure(error, kind))
 			return;
-		stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
-		error_ = error.code();
-		const bool recovers = state_ == State::Connected;
-		set_state(next);
-		if (recovers)
-			trace::error_recovery(*this);
 	}
+	tell_failure();
+}
+
+// Under state_lock_. False if it has failed already, or has nothing to lose.
+bool Path::note_failure(Error error, PathError kind)
+{
+	const State next = after_error(state_);
+	if (next == state_)
+		return false;
+	stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
+	error_ = error.code();
+	const bool recovers = state_ == State::Connected;
+	set_state(next);
+	if (recovers)
+		trace::error_recovery(*this);
+	return true;
+}
+
+// Without it.
+void Path::tell_failure()
+{
 	kick();
 	wake();
 	session_.path_left();
@@ -286,7 +300,7 @@ void Path::attempt()
 		attempts_ = 0;
 		// Who joined this attempt needs no other one.
 		if (state_ == State::Connected)
-			now_ = hurry_ = false;
+			now_ = hurry_ = asked_ = false;
 	}
 	patience_.reset();
 	connected_at_ = jiffies;

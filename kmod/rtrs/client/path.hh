@@ -209,6 +209,8 @@ private:
 	void attempt_ended();
 	void kick() { work_.requeue_after(workqueue_, 0); }
 	Error failure();
+	bool note_failure(Error error, PathError kind);
+	void tell_failure();
 	void wait_state_change();
 
 	// path_connect.cc

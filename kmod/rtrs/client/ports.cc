@@ -130,14 +130,18 @@ void Path::on_port_event(PortEvent event)
 	if (event != PortEvent::Changed)
 		WRITE_ONCE(port_down_, event == PortEvent::Down);
 	PortReaction reaction;
+	bool failed = false;
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		reaction = rtrs::on_port_event(state_, event, in_vain, READ_ONCE(was_up_));
 		if (reaction != PortReaction::None)
 			hurry_ = true;
+		// Here, so that it meets the attempt and not the path that this becomes.
+		if (reaction == PortReaction::Restart)
+			failed = note_failure(err::econnaborted, PathError::Connect);
 	}
-	if (reaction == PortReaction::Restart)
-		fail(err::econnaborted, PathError::Connect);
+	if (failed)
+		tell_failure();
 	else if (reaction == PortReaction::Hurry)
 		kick();
 }

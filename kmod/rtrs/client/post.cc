@@ -176,7 +176,9 @@ Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, i
 		chain.append(entries[i].wrs.message.wr);
 	chain.cost.requests = count;
 
-	u64 place = 0;
+	// If only a part of it was posted, no completion covers it: the tear-down ends its
+	// requests.
+	u64 place = ~u64{0};
 	const Status posted =
 	    con.post_send(chain.first(), chain.last(), chain.cost, signal, &place);
 	for (u32 i = 0; i < count; i++)

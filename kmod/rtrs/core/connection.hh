@@ -104,8 +104,8 @@ public:
 	// Posts a chain of cost.total() work requests, first to last. The last one gets
 	// IB_SEND_SIGNALED when the ledger or the caller wants it. Any context. EAGAIN: no room
 	// now, a completion is outstanding that will make some; else what the device says, and
-	// nothing was posted. `place`, if it is not null: where the chain is in the queue, for
-	// covers().
+	// a part of the chain may have been posted. `place`, if it is not null: where the chain is
+	// in the queue, for covers(); left alone after an error.
 	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
 			 Signal signal = Signal::WhenDue, u64 *place = nullptr)
 	{

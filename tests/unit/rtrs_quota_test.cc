@@ -19,6 +19,7 @@ SessionLoad sessions(u32 count)
 	return {.sessions = count,
 		.of_host = count,
 		.ended = 0,
+		.ended_of_host = 0,
 		.half_open = 0,
 		.half_open_of_host = 0,
 		.bytes_per_session = 64 << 20,
@@ -170,6 +171,17 @@ TEST(SessionQuota, BoundsPinnedMemory)
 	EXPECT_EQ(check_session_quota(held, two), Quota::Fits);
 	held.ended = 47;
 	EXPECT_EQ(check_session_quota(held, two), Quota::PinnedMemory);
+	// Of one host no more than a quarter.
+	SessionLoad own = sessions(1);
+	own.ended = own.ended_of_host = 15;
+	EXPECT_EQ(check_session_quota(own, {}), Quota::Fits);
+	own.ended = own.ended_of_host = 16;
+	EXPECT_EQ(check_session_quota(own, {}), Quota::PinnedMemory);
+	own.bytes_per_session = u64{1} << 30;
+	own.ended = own.ended_of_host = 1;
+	EXPECT_EQ(check_session_quota(own, {}), Quota::Fits);
+	own.ended = own.ended_of_host = 2;
+	EXPECT_EQ(check_session_quota(own, {}), Quota::PinnedMemory);
 	const SessionLimits limits{
 	    .sessions = 0, .sessions_per_host = 0, .pinned_bytes = 130 << 20};
 	EXPECT_EQ(check_session_quota(sessions(1), limits), Quota::Fits);

@@ -29,6 +29,12 @@ constexpr u32 kHalfOpenConnectionsAlways = 16384;
 constexpr u32 kHalfOpenSessionsPerHost = 16;
 // However little memory there is, so many may be half-open.
 constexpr u32 kHalfOpenSessionsAlways = 2;
+// And so many of one host may have ended.
+constexpr u32 kEndedSessionsAlways = 2;
+
+// Of one session's paths that are gone but for requests that a disk still has, which count for
+// nothing else: some with all the connections that one can have, or hundreds as clients have them.
+constexpr u32 kDeadConnections = 16 * kMaxPathConnections;
 
 // The administrator's limits; 0 is none.
 struct PathLimits {
@@ -158,13 +164,16 @@ struct SessionLoad {
 	u32 sessions;
 	u32 of_host; // begun by the same host
 	u32 ended;   // beside these: they hold nothing but memory, until a disk has answered
+	u32 ended_of_host;
 	u32 half_open;
 	u32 half_open_of_host;
 	u64 bytes_per_session; // the same for all
 	u64 memory;	       // of the machine
 };
 
-// Whether one more session may be made. Those that are half-open may pin a quarter of the memory.
+// Whether one more session may be made. Those that are half-open may pin a quarter of the memory,
+// and so may the ended ones of one host: one for each disk that hangs is the most that an honest
+// one has.
 constexpr Quota check_session_quota(const SessionLoad &load, const SessionLimits &limits)
 {
 	if (load.half_open_of_host >= kHalfOpenSessionsPerHost)
@@ -176,6 +185,9 @@ constexpr Quota check_session_quota(const SessionLoad &load, const SessionLimits
 		return Quota::Sessions;
 	if (limits.sessions_per_host && load.of_host >= limits.sessions_per_host)
 		return Quota::SessionsPerHost;
+	if (load.ended_of_host >= kEndedSessionsAlways &&
+	    (load.ended_of_host + u64{1}) * load.bytes_per_session > load.memory / 4)
+		return Quota::PinnedMemory;
 	const u64 pinned = limits.pinned_bytes ? limits.pinned_bytes : load.memory / 4 * 3;
 	if ((u64{load.sessions} + load.ended + 1) * load.bytes_per_session > pinned)
 		return Quota::PinnedMemory;

@@ -167,7 +167,10 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 	const PathEnds ends = PathEnds::of(*id);
 	Path *predecessor = nullptr;
 	bool over = !paths_.empty();
+	u32 dead = 0;
 	for (Path &other : paths_) {
+		if (other.closing())
+			dead += other.connection_count();
 		over = over && other.closing();
 		if (!other.ends().same_hosts(ends))
 			continue;
@@ -179,7 +182,7 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 	if (over)
 		return kSessionEnded;
 	const unsigned long tag = find_first_zero_bit(tags_, kMaxPathTags);
-	if (tag == kMaxPathTags)
+	if (tag == kMaxPathTags || dead > kDeadConnections)
 		return err::econnreset;
 
 	last_serial_ = next_serial(last_serial_);

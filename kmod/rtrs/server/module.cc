@@ -120,6 +120,9 @@ void rtrs_srv_close(rtrs_srv *server)
 	module_->closing.flush();
 	module_->timers.flush();
 	module_->io.flush();
+	// And the last answers out of what ended them, a thread of the device mapper perhaps. They
+	// don't sleep on that way.
+	synchronize_rcu_tasks(); // raw: in no header of cxxrt that says when
 	module_->server.with([](auto &box) { box.reset(); });
 }
 

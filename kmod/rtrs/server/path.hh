@@ -59,6 +59,7 @@ public:
 	bool is_of_older_epoch(u32 epoch) const;
 	// No connection was ever added.
 	bool is_unused() const { return !connections_[0]; }
+	u32 connection_count() const { return connection_count_; }
 	// An error leaves the id with the caller, who rejects it. After success the id is the
 	// path's, even if the connection fails later. In the id's event handler.
 	Status add_connection(rdma_cm_id *id, const ConnectRequestFields &fields);

@@ -41,6 +41,7 @@ Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
 		const bool same = same_host(session.founder(), founder);
 		if (session.ended()) {
 			load.ended++;
+			load.ended_of_host += same;
 		} else {
 			load.sessions++;
 			load.of_host += same;

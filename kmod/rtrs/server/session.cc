@@ -103,10 +103,13 @@ Status Session::bring_up(Path &path, TextView name)
 		if (name_.view().empty())
 			name_.assign(name);
 		TRY(show(path));
+		// From here on hide() leaves the name with the session.
+		user_has_ = true;
 	}
 	const bool first = !user_up_;
 	if (first) {
 		if (const int code = ops.session_up(this, &user_)) {
+			user_gone();
 			path.refuse(Refusal::UserRefused, "refused by the user of the transport");
 			return Error::from_code(code);
 		}
@@ -114,8 +117,10 @@ Status Session::bring_up(Path &path, TextView name)
 	if (ops.path_up) {
 		if (const int code = ops.path_up(user_, &path.ends().client)) {
 			path.refuse(Refusal::UserRefused, "refused by the user of the transport");
-			if (first)
+			if (first) {
 				ops.session_down(user_);
+				user_gone();
+			}
 			return Error::from_code(code);
 		}
 	}
@@ -165,10 +170,19 @@ void Session::take_down(Path &path)
 	if (user_up_ && !up_paths_ && ended()) {
 		user_up_ = false;
 		ops.session_down(user_);
+		user_gone();
 	}
 }
 
-// The name is given back when nothing is seen of it: what was up has been taken down before.
+// Whoever comes here hides his path afterwards.
+void Session::user_gone()
+{
+	LockGuard held(lock_);
+	user_has_ = false;
+}
+
+// The name is given back when nothing is seen of the session, and the user has it no more. A path
+// that never was up can be the last one, and still be on its way to take the session down.
 void Session::hide(Path &path)
 {
 	LockGuard held(lock_);
@@ -182,7 +196,7 @@ void Session::hide(Path &path)
 	debug_dir_.reset();
 	paths_dir_.reset();
 	device_.reset();
-	if (ended())
+	if (ended() && !user_has_)
 		server_.release_name(*this);
 }
 

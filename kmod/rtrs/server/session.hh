@@ -128,6 +128,7 @@ private:
 	Path *find_path(const Uuid &id);
 	Status enter_epoch(const ConnectRequestFields &fields);
 	Status show(Path &path);
+	void user_gone();
 	bool has_left(const sockaddr_storage &host) const; // under lock_
 
 	Server &server_;
@@ -153,6 +154,7 @@ private:
 	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
 	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;
+	bool user_has_ = false; // from before session_up() to after session_down()
 	// Where the latest paths that are gone came from, the next one over the oldest.
 	sockaddr_storage left_[kLeftHosts] = {};
 	u32 next_left_ = 0;

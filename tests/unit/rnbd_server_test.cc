@@ -72,7 +72,7 @@ TEST(CacheNews, SerialsGoRound)
 TEST(Losses, OfOneDiskAlone)
 {
 	Losses losses;
-	const DiskIdentity a{8, 1}, b{16, 1};
+	const DiskKey a = DiskKey::of(TextView("naa.1")), b = DiskKey::of("naa.2");
 	const u32 before = losses.of(a);
 	losses.add(a);
 	EXPECT_NE(losses.of(a), before);
@@ -83,33 +83,33 @@ TEST(Losses, OfOneDiskAlone)
 	EXPECT_NE(losses.of(a), before);
 }
 
-TEST(Losses, AnotherDiskUnderTheSameNumber)
+TEST(Losses, DisksAreKnownByTheirIdentity)
 {
-	Losses losses;
-	losses.add({8, 1});
-	EXPECT_EQ(losses.of({8, 2}), losses.of({9, 1}));
-	EXPECT_NE(losses.of({8, 1}), losses.of({8, 2}));
+	EXPECT_EQ(DiskKey::of(TextView("")).value, 0xcbf29ce484222325u);
+	EXPECT_EQ(DiskKey::of(TextView("a")).value, 0xaf63dc4c8601ec8cu);
+	EXPECT_EQ(DiskKey::of(TextView("foobar")).value, 0x85944171f73967e8u);
+	EXPECT_FALSE(DiskKey::of(TextView("sda")) == DiskKey::of("sdb"));
 }
 
 TEST(Losses, MoreDisksThanPlaces)
 {
 	Losses losses;
-	const u32 untouched = losses.of({99, 99});
+	const u32 untouched = losses.of({99});
 	for (u32 i = 0; i < Losses::kPlaces; i++)
-		losses.add({i, 1});
-	losses.add({3, 1});
-	const u32 once = losses.of({0, 1}), twice = losses.of({3, 1});
-	EXPECT_EQ(losses.of({99, 99}), untouched);
-	losses.add({99, 99});
+		losses.add({i});
+	losses.add({3});
+	const u32 once = losses.of({0}), twice = losses.of({3});
+	EXPECT_EQ(losses.of({99}), untouched);
+	losses.add({99});
 	// All are other numbers than before, that of the one without a place as well.
-	EXPECT_NE(losses.of({99, 99}), untouched);
+	EXPECT_NE(losses.of({99}), untouched);
 	for (const u32 old : {once, twice, untouched}) {
-		EXPECT_NE(losses.of({0, 1}), old);
-		EXPECT_NE(losses.of({3, 1}), old);
+		EXPECT_NE(losses.of({0}), old);
+		EXPECT_NE(losses.of({3}), old);
 	}
-	const u32 now = losses.of({0, 1});
-	losses.add({0, 1});
-	EXPECT_NE(losses.of({0, 1}), now);
+	const u32 now = losses.of({0});
+	losses.add({0});
+	EXPECT_NE(losses.of({0}), now);
 }
 
 TEST(MachineId, WhatVendorsLeaveInThereIsNone)

@@ -2,24 +2,32 @@
 // How often writes of clients could not be made durable when their device was closed, for each
 // disk: the number that clients compare (protocol D.5). Pure.
 //
-// It outlives whoever had the disk open. The table is bounded: if more disks than it has places
-// have lost something, every disk counts as one that has.
+// It outlives whoever had the disk open, and the disk itself: one that is unplugged and comes back
+// is the same by its identity. The table is bounded: if more disks than it has places have lost
+// something, every disk counts as one that has.
 #pragma once
 
 #include <rnbd/wire/units.hh>
 
 namespace rnbd {
 
-// A disk, for as long as it is plugged in; its successor under the same number is another.
-struct DiskIdentity {
-	u64 number;
-	u64 sequence;
-	constexpr bool operator==(const DiskIdentity &) const = default;
+// A digest (FNV-1a) of what a disk is known by. Two that share one share their losses.
+struct DiskKey {
+	u64 value;
+
+	static constexpr DiskKey of(TextView identity)
+	{
+		u64 v = 0xcbf29ce484222325;
+		for (usize i = 0; i < identity.size(); i++)
+			v = (v ^ static_cast<u8>(identity[i])) * 0x100000001b3;
+		return {v};
+	}
+	constexpr bool operator==(const DiskKey &) const = default;
 };
 
 class Losses {
 public:
-	constexpr u32 of(const DiskIdentity &disk) const
+	constexpr u32 of(DiskKey disk) const
 	{
 		for (u32 i = 0; i < used_; i++)
 			if (places_[i].disk == disk)
@@ -27,7 +35,7 @@ public:
 		return before_;
 	}
 
-	constexpr void add(const DiskIdentity &disk)
+	constexpr void add(DiskKey disk)
 	{
 		for (u32 i = 0; i < used_; i++)
 			if (places_[i].disk == disk) {
@@ -50,7 +58,7 @@ public:
 
 private:
 	struct Place {
-		DiskIdentity disk;
+		DiskKey disk;
 		u32 count;
 	};
 

@@ -54,6 +54,20 @@ void BlockDevice::close()
 		blkdev_put(bdev, mode_);
 }
 
+// The kernel's own record of writes that were lost. A number that was shown is marked, so that the
+// next error gets another.
+void BlockDevice::note_loss()
+{
+	errseq_set(&bdev_->bd_inode->i_mapping->wb_err, -EIO);
+}
+
+u32 BlockDevice::losses() const
+{
+	errseq_t seen = 0;
+	errseq_check_and_advance(&bdev_->bd_inode->i_mapping->wb_err, &seen);
+	return seen;
+}
+
 DeviceProperties BlockDevice::properties() const
 {
 	const request_queue *queue = bdev_get_queue(bdev_);

@@ -4,7 +4,6 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
-#include <rnbd/pure/losses.hh>
 #include <rnbd/wire/device_limits.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/units.hh>
@@ -43,11 +42,14 @@ public:
 	bool has_fua() const { return bdev_fua(bdev_); }
 	// Whether the device can be told not to let the submitter sleep, and keeps to it.
 	bool never_sleeps() const { return !may_block_ && bdev_nowait(bdev_); }
-	// The disk that it is, or is a partition of.
-	DiskIdentity disk() const
-	{
-		return {.number = disk_devt(bdev_->bd_disk), .sequence = bdev_->bd_disk->diskseq};
-	}
+	// The kernel's name, which the next disk may get.
+	const char *disk_name() const { return bdev_->bd_disk->disk_name; }
+
+	// Writes to it could not be made durable: losses() will say another number. Kept by the
+	// kernel with the device, until that is unplugged. Any context.
+	void note_loss();
+	// Counts them, with what programs of this machine met. Any context.
+	u32 losses() const;
 
 	// All that an OPEN answer tells, but the id. Any context.
 	DeviceProperties properties() const;

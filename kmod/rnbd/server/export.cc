@@ -82,9 +82,8 @@ Result<cxxrt::Ref<Mapping>> Exports::try_attach(ExportList &list, Mapping &fresh
 		if (!fresh.session().knows(*have))
 			return err::eagain;
 		// Two disks of the client would share one id, and to unmap one would take the
-		// device from the other. By its identity a client opens what it has mapped.
-		if (!(have->name() == fresh.name()) && !is_wwid_name(have->name()) &&
-		    !is_wwid_name(fresh.name()))
+		// device from the other.
+		if (!(have->name() == fresh.name()))
 			return err::eexist;
 		TRY(check_reopen(have->access_mode(), fresh.access_mode()));
 		return cxxrt::Ref<Mapping>::share(have);

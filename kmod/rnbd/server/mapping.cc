@@ -46,9 +46,16 @@ DeviceCondition Mapping::condition() const
 		.fua = device_.has_fua()};
 }
 
+// By its identity, since it may be unplugged and plugged in again, or its module be loaded anew.
+DiskKey Mapping::disk() const
+{
+	return DiskKey::of(told_.wwid.empty() ? TextView::of(device_.disk_name())
+					      : told_.wwid.view());
+}
+
 Identity Mapping::identity() const
 {
-	return {.wwid = told_.wwid, .losses = session_->module().losses(device_.disk())};
+	return {.wwid = told_.wwid, .losses = session_->module().losses(disk()) + device_.losses()};
 }
 
 Status Mapping::published()
@@ -83,7 +90,8 @@ void Mapping::finish()
 	//    orderly restart of the machine (serving.cc). If not, whoever opens it learns of that.
 	if (may_write(access_mode_) && !device_.flush().ok()) {
 		log_warning_limited(Subject(*session_, name_).c_str(), "Flush at close failed");
-		session_->module().flush_failed(device_.disk());
+		device_.note_loss();
+		session_->module().flush_failed(disk());
 	}
 	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.

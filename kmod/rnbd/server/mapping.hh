@@ -15,6 +15,7 @@
 #include <cxxrt/work.hh>
 #include <rnbd/pure/access.hh>
 #include <rnbd/pure/cache_news.hh>
+#include <rnbd/pure/losses.hh>
 #include <rnbd/server/block_device.hh>
 #include <rnbd/server/disk_queue.hh>
 #include <rnbd/wire/extension.hh>
@@ -106,6 +107,7 @@ private:
 		cxxrt::Box<ExportUse> use);
 
 	void finish();
+	DiskKey disk() const;
 
 	// sysfs.cc
 	void show_access_mode(cxxrt::SysfsText &text);

@@ -37,13 +37,13 @@ public:
 	u64 instance() const { return instance_; }
 	// A disk that clients had written to could not be flushed when it was closed. Before it
 	// can be opened again. May sleep.
-	void flush_failed(const DiskIdentity &disk)
+	void flush_failed(DiskKey disk)
 	{
 		WRITE_ONCE(unflushed_, true);
 		losses_.with([&](Losses &l) { l.add(disk); });
 	}
 	// How often that was so. May sleep.
-	u32 losses(const DiskIdentity &disk)
+	u32 losses(DiskKey disk)
 	{
 		return losses_.with([&](const Losses &l) { return l.of(disk); });
 	}

@@ -94,8 +94,10 @@ public:
 	struct StatesScope {
 		u32 first;
 		u32 opens;
+		bool cache; // feature::device_cache
 	};
-	void take_state(const DeviceStatesView &states, const StatesScope &scope);
+	// True if they say something of this device, and it is as they say now.
+	bool take_state(const DeviceStatesView &states, const StatesScope &scope);
 	const Wwid &wwid() const { return wwid_; }
 	// The server does not know the id that it gave in that OPEN. Any context.
 	void note_unknown_id(u32 open_number);
@@ -127,6 +129,7 @@ private:
 	// device_follow.cc
 	void change_capacity();
 	void follow_capacity(Sectors now);
+	void follow_cache(const DeviceCondition &now);
 	void close_by_server();
 	void check_unknown_id();
 	// device_open.cc
@@ -134,9 +137,12 @@ private:
 	void try_again_later();
 	void open_again() { start_open(); }
 	Status open_once();
+	Result<OpenedDevice> open_ours();
+	bool is_another(const OpenedDevice &opened) const;
+	Result<OpenedDevice> open_by_identity(cxxrt::Error by_name);
 	Status take_opened(Link &link, const OpenedDevice &opened);
 	Status check_unchanged(const OpenedDevice &now) const;
-	void check_instance(u64 now);
+	void check_losses(const OpenedDevice &now);
 	// device_publish.cc
 	Status publish(int no_path_timeout);
 	Status add_to_system();
@@ -157,8 +163,12 @@ private:
 	u32 epoch_ = 0; // in which id_ is valid
 	u32 open_number_ = 0;
 	DeviceProperties properties_{};
-	Wwid wwid_;	   // constant once it is not empty
-	u64 instance_ = 0; // of the server; 0: unknown
+	DeviceTopology topology_{};
+	Wwid wwid_; // constant once it is not empty
+	// What the server said last of writes that it may have lost.
+	u64 instance_ = 0; // 0: unknown
+	u32 losses_ = 0;
+	bool identified_ = false; // losses_ is known
 	Sectors server_capacity_{};
 	bool server_read_only_ = false;
 	bool closed_by_server_ = false; // cause of state MappedDisconnected

@@ -2,23 +2,24 @@
 // What the server did to the device while it was mapped: another size, read-only or not, closed.
 #include <cxxrt/log.hh>
 #include <rnbd/client/device.hh>
+#include <rnbd/client/disk.hh>
 #include <rnbd/client/module.hh>
 #include <rnbd/client/session.hh>
 
 namespace rnbd::client {
 
 // Link lock held, and the epoch is that of the answer.
-void Device::take_state(const DeviceStatesView &states, const StatesScope &scope)
+bool Device::take_state(const DeviceStatesView &states, const StatesScope &scope)
 {
 	if (state() != DeviceState::Mapped || !published_ ||
 	    static_cast<s32>(open_number_ - scope.opens) > 0)
-		return;
+		return false;
 	if (id_ < scope.first || id_ >= states.next())
-		return;
+		return false;
 	Result<DeviceCondition> now = states.find({id_});
 	if (!now.ok()) {
 		close_by_server();
-		return;
+		return false;
 	}
 	if (!(now->capacity == server_capacity_))
 		follow_capacity(now->capacity);
@@ -28,6 +29,23 @@ void Device::take_state(const DeviceStatesView &states, const StatesScope &scope
 		WRITE_ONCE(server_read_only_, now->read_only);
 		events_.add(DeviceEvent::ReadOnly);
 	}
+	if (scope.cache)
+		follow_cache(*now);
+	return true;
+}
+
+// Link lock held, published. From the return on flushes are sent if there is a cache: whoever has
+// dropped one by then has had all that it covers acknowledged by a server that knew so.
+void Device::follow_cache(const DeviceCondition &now)
+{
+	DeviceProperties changed = properties_;
+	changed.writeback = now.writeback;
+	changed.fua = now.fua;
+	if (changed.writeback != properties_.writeback)
+		log_info(label(), "Device has %s at the server",
+			 now.writeback ? "a volatile write cache" : "no volatile write cache");
+	update_disk_limits(disk_, properties_, changed);
+	properties_ = changed;
 }
 
 // Link lock held, published: the disk gets the size that the properties say.

@@ -67,7 +67,7 @@ void Device::try_again_later()
 
 Status Device::open_once()
 {
-	Result<OpenedDevice> opened = exchange_open(*session_, mode_, name_, reserve_);
+	Result<OpenedDevice> opened = open_ours();
 	if (!opened.ok()) {
 		if (opened.code() != open_error_)
 			log_error(label(), "Cannot open the device at the server: %d",
@@ -81,18 +81,50 @@ Status Device::open_once()
 	return taken;
 }
 
+// The disk that it has been so far, by its name or under another one.
+Result<OpenedDevice> Device::open_ours()
+{
+	Result<OpenedDevice> by_name = exchange_open(*session_, mode_, name_, reserve_);
+	if (!by_name.ok())
+		return open_by_identity(by_name.error());
+	if (!is_another(*by_name))
+		return by_name;
+	// First, as who has that disk may be looking for it.
+	exchange_close(*session_, by_name->properties.device, by_name->epoch, &reserve_);
+	if (open_error_ != err::einval.code())
+		log_warning(label(), "The server has another device of that name, %s instead of %s",
+			    by_name->identity.wwid.c_str(), wwid_.c_str());
+	return open_by_identity(err::einval);
+}
+
+// A server that identifies devices gives each one the same identity always, or none.
+bool Device::is_another(const OpenedDevice &opened) const
+{
+	return !wwid_.empty() && opened.extension.has(feature::identify) &&
+	       !(wwid_ == opened.identity.wwid);
+}
+
+// The disk itself, under whatever name the server has it now; `by_name` is what its old one met,
+// and the result if there is no better one.
+Result<OpenedDevice> Device::open_by_identity(cxxrt::Error by_name)
+{
+	const bool elsewhere = by_name == err::enoent || by_name == err::enxio ||
+			       by_name == err::enodev || by_name == err::enotblk ||
+			       by_name == err::eexist || by_name == err::einval;
+	if (!elsewhere || wwid_.empty() || !session_->extension().has(feature::open_by_wwid))
+		return by_name;
+	const DeviceName name = TRY(make_wwid_name(wwid_));
+	Result<OpenedDevice> found = exchange_open(*session_, mode_, name, reserve_);
+	if (!found.ok())
+		return by_name;
+	log_info(label(), "The server has the device under another name now: %s", name.c_str());
+	return found;
+}
+
 // What a disk can't change under its users; everything else is taken over (protocol G.3-19).
 Status Device::check_unchanged(const OpenedDevice &now) const
 {
 	const bool known = open_error_ == err::einval.code();
-	if (!wwid_.empty() && !now.wwid.empty() && !(wwid_ == now.wwid)) {
-		if (!known)
-			log_error(label(),
-				  "Device stays disconnected: the server has another one of that "
-				  "name, %s instead of %s",
-				  now.wwid.c_str(), wwid_.c_str());
-		return err::einval;
-	}
 	const u32 was = properties_.logical_block_size;
 	if (was == now.properties.logical_block_size)
 		return {};
@@ -104,17 +136,27 @@ Status Device::check_unchanged(const OpenedDevice &now) const
 	return err::einval;
 }
 
-// Link lock held, no request is with the server.
-void Device::check_instance(u64 now)
+// Link lock held, no request is with the server. What a server does not tell is no change.
+void Device::check_losses(const OpenedDevice &now)
 {
-	const u64 was = instance_;
-	instance_ = now;
-	// An older server does not tell.
-	if (!was || !now || was == now || !properties_.writeback || !published_)
+	const u64 instance = now.extension.instance;
+	const bool restarted = instance_ && instance && instance_ != instance;
+	const bool identified = now.extension.has(feature::identify);
+	const bool failed = identified_ && identified && losses_ != now.identity.losses;
+	if (instance)
+		instance_ = instance;
+	if (identified) {
+		losses_ = now.identity.losses;
+		identified_ = true;
+	}
+	if (!(restarted || failed) || !properties_.writeback || !published_)
 		return;
 	if (unflushed_.server_restarted(disk_openers(disk_)))
-		log_error(label(), "The server has started anew, and may have lost writes that "
-				   "were not flushed: flushes fail until nobody has the disk open");
+		log_error(label(),
+			  "%s, and may have lost writes that were not flushed: flushes fail until "
+			  "nobody has the disk open",
+			  restarted ? "The server has started anew"
+				    : "The server could not flush the device when it closed it");
 }
 
 // Link lock held.
@@ -131,22 +173,24 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 		return {};
 	case DeviceState::MappedDisconnected:
 		TRY(check_unchanged(opened));
-		check_instance(opened.instance);
 		break;
 	case DeviceState::Init:
-		instance_ = opened.instance;
 		break;
 	}
+	check_losses(opened);
 	const DeviceProperties was = cxxrt::exchange(properties_, now);
+	const DeviceTopology topology_was = cxxrt::exchange(topology_, opened.topology);
 	server_capacity_ = now.capacity;
 	if (wwid_.empty())
-		wwid_ = opened.wwid;
+		wwid_ = opened.identity.wwid;
 	closed_by_server_ = false;
 	WRITE_ONCE(open_number_, ++link.opens);
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
-	if (published_)
+	if (published_) {
 		update_disk_limits(disk_, was, now);
+		update_topology(disk_, topology_was, topology_);
+	}
 	set_state(DeviceState::Mapped);
 	waiting_.restore();
 	if (published_) {

@@ -30,9 +30,13 @@ Status Device::publish(int no_path_timeout)
 
 Status Device::add_to_system()
 {
-	const DeviceProperties properties =
-	    session_->with_link([&](Link &) { return properties_; });
-	gendisk *disk = TRY(create_disk(*this, module_.major(), properties));
+	DeviceProperties properties;
+	DeviceTopology topology;
+	session_->with_link([&](Link &) {
+		properties = properties_;
+		topology = topology_;
+	});
+	gendisk *disk = TRY(create_disk(*this, module_.major(), properties, topology));
 	get(); // for the disk, until free_disk()
 	if (const int code = device_add_disk(nullptr, disk, disk_attributes())) {
 		put_disk(disk);
@@ -44,6 +48,7 @@ Status Device::add_to_system()
 		published_ = true;
 		// The link may have been lost, and more, while nobody could touch the disk.
 		update_disk_limits(disk_, properties, properties_);
+		update_topology(disk_, topology, topology_);
 		change_capacity();
 	});
 	return {};

@@ -97,14 +97,13 @@ void set_fixed_limits(request_queue *q, const rtrs_clt_attrs &transport,
 		      const DeviceProperties &properties)
 {
 	blk_queue_logical_block_size(q, properties.logical_block_size);
-	blk_queue_physical_block_size(q, properties.physical_block_size);
 	blk_queue_max_hw_sectors(q, transport.max_io_size >> kSectorShift);
 	blk_queue_max_segments(
 	    q, static_cast<u16>(cxxrt::min_of<u32>(transport.max_segments, USHRT_MAX)));
 	blk_queue_virt_boundary(q, kSegmentBoundary);
+	// Read-ahead follows what the transport carries at once, whatever the disk likes.
 	blk_queue_io_opt(q, transport.max_io_size);
 	blk_queue_max_discard_segments(q, 1);
-	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
 }
 
 // Without a cache, the flag of FUA would only cost the block layer flushes.
@@ -141,7 +140,32 @@ void update_disk_limits(gendisk *disk, const DeviceProperties &was, const Device
 		set_write_cache(q, now);
 }
 
-Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties)
+void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopology &now)
+{
+	request_queue *q = disk->queue;
+	if (was.physical_block_size != now.physical_block_size || was.io_min != now.io_min) {
+		blk_queue_physical_block_size(q, now.physical_block_size);
+		blk_queue_io_min(q, now.io_min);
+	}
+	// Not by blk_queue_io_opt(), which overrides read_ahead_kb.
+	if (was.io_opt != now.io_opt)
+		q->limits.io_opt = now.io_opt;
+	if (was.alignment_offset != now.alignment_offset) {
+		const bool misaligned = now.alignment_offset == kMisaligned;
+		blk_queue_alignment_offset(
+		    q, misaligned ? 0 : static_cast<unsigned int>(now.alignment_offset));
+		q->limits.misaligned = misaligned;
+	}
+	if (was.rotational != now.rotational) {
+		if (now.rotational)
+			blk_queue_flag_clear(QUEUE_FLAG_NONROT, q);
+		else
+			blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+	}
+}
+
+Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties,
+			      const DeviceTopology &topology)
 {
 	Session &session = device.session();
 	gendisk *disk = TRY(cxxrt::from_err_ptr(blk_mq_alloc_disk(session.tags().get(), &device)));
@@ -153,6 +177,13 @@ Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties 
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "rnbd%u", device.index());
 	set_fixed_limits(disk->queue, session.attributes(), properties);
 	update_disk_limits(disk, {}, properties);
+	// Of a disk that nothing is known of, as the block layer makes it.
+	constexpr DeviceTopology kNew{.physical_block_size = 0,
+				      .io_min = 0,
+				      .io_opt = ~0u,
+				      .alignment_offset = 0,
+				      .rotational = true};
+	update_topology(disk, kNew, topology);
 	set_write_cache(disk->queue, properties);
 	set_capacity(disk, properties.capacity.value);
 	set_disk_ro(disk, device.read_only());

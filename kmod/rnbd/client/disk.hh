@@ -4,6 +4,7 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
+#include <rnbd/wire/device_limits.hh>
 #include <rnbd/wire/open_response.hh>
 
 namespace rnbd::client {
@@ -15,7 +16,8 @@ constexpr u32 kMaxDiskIndex = (1u << (MINORBITS - kPartitionBits)) - 1;
 
 // A disk that is ready for add_disk(). It has the device as its data, and drops a reference of it
 // when it is freed, if it was added. What the kernel refuses. May sleep.
-Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties);
+Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties,
+			      const DeviceTopology &topology);
 
 // Attributes of the disk itself, for device_add_disk(): they are there when udev hears of it.
 const attribute_group **disk_attributes();
@@ -24,5 +26,7 @@ const attribute_group **disk_attributes();
 // zeroes. What the server did not change stays as a user may have set it in queue/. Any process
 // context.
 void update_disk_limits(gendisk *disk, const DeviceProperties &was, const DeviceProperties &now);
+// Likewise how it likes to be used. Any process context.
+void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopology &now);
 
 } // namespace rnbd::client

@@ -131,19 +131,30 @@ Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserv
 			 .epoch = message->epoch()};
 }
 
-// Which device it is, as far as the server tells.
-static Result<OpenedDevice> identify(Session &session, const DeviceProperties &properties,
+// Which device it is, and how it likes to be used, as far as the server tells.
+static Result<OpenedDevice> describe(Session &session, const DeviceProperties &properties,
 				     u32 epoch, MessageReserve &reserve)
 {
-	const Extension extension = TRY(session.extension(epoch));
-	OpenedDevice opened{properties, epoch, {}, extension.instance};
-	if (!extension.has(feature::identify))
-		return opened;
-	const Identify m = make_identify(properties.device);
-	Ref<Message> message =
-	    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)},
-				  {.epoch = &epoch, .reserve = &reserve}));
-	opened.wwid = TRY(parse_identify_response(message->answer())).wwid;
+	const MessageWay way{.epoch = &epoch, .reserve = &reserve};
+	OpenedDevice opened{.properties = properties,
+			    .topology = unknown_topology(properties.physical_block_size,
+							 session.attributes().max_io_size),
+			    .epoch = epoch,
+			    .extension = TRY(session.extension(epoch)),
+			    .identity = {}};
+	if (opened.extension.has(feature::identify)) {
+		const Identify m = make_identify(properties.device);
+		Ref<Message> message =
+		    TRY(Message::exchange(session, {&m, sizeof(m), sizeof(IdentifyResponse)}, way));
+		opened.identity = TRY(parse_identify_response(message->answer()));
+	}
+	if (opened.extension.has(feature::device_limits)) {
+		const DeviceLimitsQuestion m = make_device_limits(properties.device);
+		Ref<Message> message = TRY(
+		    Message::exchange(session, {&m, sizeof(m), sizeof(DeviceLimitsResponse)}, way));
+		opened.topology = TRY(
+		    parse_device_limits_response(message->answer(), properties.logical_block_size));
+	}
 	return opened;
 }
 
@@ -152,6 +163,7 @@ Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const Devi
 {
 	static_assert(sizeof(OpenResponse) <= kReservedAnswer);
 	static_assert(sizeof(IdentifyResponse) <= kReservedAnswer);
+	static_assert(sizeof(DeviceLimitsResponse) <= kReservedAnswer);
 	static_assert(sizeof(SessionInfo) <= kReservedAnswer);
 	const Open m = make_open(mode, name);
 	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)},
@@ -168,7 +180,7 @@ Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const Devi
 	Result<DeviceId> id = open_response_id(message->answer());
 	message.reset();
 	if (properties.ok()) {
-		Result<OpenedDevice> opened = identify(session, *properties, epoch, reserve);
+		Result<OpenedDevice> opened = describe(session, *properties, epoch, reserve);
 		if (!opened.ok())
 			exchange_close(session, properties->device, epoch, &reserve);
 		return opened;

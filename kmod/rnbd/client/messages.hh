@@ -105,9 +105,10 @@ Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserv
 // What the server opened, and the epoch in which its id is valid.
 struct OpenedDevice {
 	DeviceProperties properties;
+	DeviceTopology topology;
 	u32 epoch;
-	Wwid wwid;    // empty if the server does not tell
-	u64 instance; // of the server, 0 if unknown
+	Extension extension; // of that epoch
+	Identity identity;   // valid with feature::identify
 };
 
 // An answer that makes no sense is EINVAL, and the device is closed again.

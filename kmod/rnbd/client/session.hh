@@ -94,6 +94,11 @@ public:
 		return link_.with(f);
 	}
 
+	// Of the epoch that is now.
+	Extension extension()
+	{
+		return with_link([](Link &link) { return link.extension; });
+	}
 	// A time of the link, to ask later whether it has been lost since, or was then.
 	struct Since {
 		u32 epoch;

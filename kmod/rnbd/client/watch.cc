@@ -36,30 +36,44 @@ void DeviceWatch::run()
 
 Status DeviceWatch::look()
 {
-	u32 epoch = 0, opens = 0;
+	u32 epoch = 0;
+	Device::StatesScope scope{};
 	const bool known = session_.with_link([&](Link &link) {
 		epoch = link.epoch;
 		// Of devices that are opened from now on the answer need not know.
-		opens = link.opens;
+		scope.opens = link.opens;
+		scope.cache = link.extension.has(feature::device_cache);
 		return link.extension.has(feature::device_states);
 	});
 	if (!known)
 		return {};
-	u32 first = 0;
-	while (first != kNoMoreDevices) {
-		const DeviceStates question = make_device_states(first, 0);
-		Ref<Message> message = TRY(
-		    Message::exchange(session_, {&question, sizeof(question), kMaxDeviceStatesSize},
-				      {.epoch = &epoch, .reserve = &reserve_}));
-		DeviceStatesView states = TRY(DeviceStatesView::parse(message->answer(), first));
+	if (epoch != followed_epoch_)
+		followed_ = 0;
+	followed_epoch_ = epoch;
+	bool all = scope.cache;
+	u32 last = 0;
+	while (scope.first != kNoMoreDevices) {
+		const DeviceStates question = make_device_states(scope.first, followed_);
+		// Others end before `followed`.
+		const usize size = scope.cache ? sizeof(question) : kDeviceStatesSizeV1;
+		Ref<Message> message =
+		    TRY(Message::exchange(session_, {&question, size, kMaxDeviceStatesSize},
+					  {.epoch = &epoch, .reserve = &reserve_}));
+		DeviceStatesView states =
+		    TRY(DeviceStatesView::parse(message->answer(), scope.first));
 		session_.with_link([&](Link &link) {
-			if (link.epoch != epoch)
-				return;
-			for (Device &device : link.devices)
-				device.take_state(states, {.first = first, .opens = opens});
+			u32 taken = 0;
+			if (link.epoch == epoch)
+				for (Device &device : link.devices)
+					taken += device.take_state(states, scope);
+			// One that is being opened, or unmapped, took nothing.
+			all = all && taken == states.count();
 		});
-		first = states.next();
+		last = states.serial();
+		scope.first = states.next();
 	}
+	if (all)
+		followed_ = last;
 	return {};
 }
 

@@ -29,6 +29,9 @@ private:
 
 	Session &session_;
 	MessageReserve reserve_;
+	// The last answer that was acted upon in all that it says (protocol D.5), and its epoch.
+	u32 followed_ = 0;
+	u32 followed_epoch_ = 0;
 	cxxrt::DelayedWork<DeviceWatch, &DeviceWatch::run> work_;
 };
 

@@ -41,9 +41,21 @@ struct DeviceTopology {
 	u32 io_opt;		 // bytes; 0: no size is better than others
 	s32 alignment_offset;	 // bytes; -1: its blocks do not fit its beginning
 	bool rotational;
+
+	constexpr bool operator==(const DeviceTopology &) const = default;
 };
 
 constexpr s32 kMisaligned = -1;
+
+// Of a server that does not tell: no better than its largest request, as in-tree clients have it.
+constexpr DeviceTopology unknown_topology(u32 physical_block_size, u32 max_io_size)
+{
+	return {.physical_block_size = physical_block_size,
+		.io_min = physical_block_size,
+		.io_opt = max_io_size,
+		.alignment_offset = 0,
+		.rotational = false};
+}
 
 constexpr DeviceLimitsQuestion make_device_limits(DeviceId id)
 {

@@ -79,13 +79,13 @@ define on_debug_kernel
 		$(if $(filter uml,$(1)),--at-once 3)
 endef
 
-vm-uml vm-uml-full:
+vm-uml vm-uml-full: rnbdadm
 	$(call on_debug_kernel,uml,ARCH=um SUBARCH=x86_64)
 
-vm-debug vm-debug-full:
+vm-debug vm-debug-full: rnbdadm
 	$(call on_debug_kernel,debug)
 
-vm-kcsan:
+vm-kcsan: rnbdadm
 	$(call on_debug_kernel,kcsan)
 
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.

@@ -9,7 +9,7 @@ from vmlab import fio, rnbd
 from vmlab.channel import Job, scale
 from vmlab.lab import Lab
 from vmlab.machine import Machine
-from vmlab.multipath import SESSION, folder
+from vmlab.multipath import SESSION, connects, wait_back, wait_lost
 
 OURS = ("client", "server")
 OWN_GAP = 1.0
@@ -40,12 +40,12 @@ def longest(lab: Lab, job: Job) -> float:
 
 def lose_and_find(lab: Lab, machine: Machine, nic: int, out: float, loss: float) -> float:
     """Pulls a cable for that many seconds at least; how long after it the path is connected again."""
-    state = f"'{folder(lab, nic)}/state'"
+    before = connects(lab, nic)
     set_cable(lab, machine, nic, False)
     lab.client.run(f"sleep {out}")
-    rnbd.wait_until(lab.client, f"grep -qx disconnected {state}", loss, "the loss shows")
+    wait_lost(lab, nic, before, loss)
     set_cable(lab, machine, nic, True)
-    return rnbd.wait_until(lab.client, f"grep -qx connected {state}", 60, "the path is back")
+    return wait_back(lab, nic, before, 60)
 
 
 def run(lab: Lab) -> None:

@@ -4,8 +4,8 @@
 from vmlab import rnbd
 from vmlab.lab import Lab
 
-BY_HAND = True  # 6.1 refuses to switch on a cache that null_blk did not have from the start: it needs another disk
 OURS = ("server",)
+NOTICE = 20  # the client looks every 5 s
 
 
 def flushes(lab: Lab, disk: str) -> int:
@@ -16,9 +16,25 @@ def write(lab: Lab, name: str, block: int, script: str = "") -> None:
     lab.client.run(f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 seek={block} oflag=direct conv=notrunc\n{script}")
 
 
+def learns(lab: Lab, disk: str, cache: str, name: str) -> None:
+    """The client flushes when it has learnt of the cache; then the server does it no longer for each write."""
+    at_client = f"/sys/block/{name}/queue/write_cache"
+    rnbd.wait_until(lab.client, f"grep -qx 'write back' {at_client}", NOTICE, "the client knows of the cache")
+    lab.client.run("sleep 6")  # its next question says so
+    before = flushes(lab, disk)
+    write(lab, name, 20)
+    rnbd.equal(flushes(lab, disk), before, "flushes after a write of a client that flushes")
+    lab.client.run(f"sync /dev/{name}")
+    rnbd.check(flushes(lab, disk) > before, "the client's flush did not come to the disk")
+    rnbd.write(lab.server, cache, "write through")
+    rnbd.wait_until(lab.client, f"grep -qx 'write through' {at_client}", NOTICE, "the client knows there is none")
+
+
 def run(lab: Lab) -> None:
-    disk = rnbd.null_disk(lab.server, "nullb8", cache_size=0)
+    # 6.1 switches on only what the driver has from the start.
+    disk = rnbd.null_disk(lab.server)
     cache = f"/sys/block/{disk.removeprefix('/dev/')}/queue/write_cache"
+    rnbd.write(lab.server, cache, "write through")
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
@@ -34,5 +50,8 @@ def run(lab: Lab) -> None:
         change = "" if block % 2 else f"\nblkdiscard -o 65536 -l 65536 /dev/{name}"
         write(lab, name, block, (f"sync /dev/{name}" if known else "") + change)
         rnbd.check(flushes(lab, disk) > before, f"write {block} came out of the cache, client knows: {known}")
-    rnbd.write(lab.server, cache, "write through")
+    if lab.ours("client"):
+        learns(lab, disk, cache, name)
+    else:
+        rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)

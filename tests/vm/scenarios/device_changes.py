@@ -98,22 +98,24 @@ def identity(lab: Lab, disk: str, other: str) -> None:
     rnbd.unmap(lab, name)
 
 
-def exchanged(lab: Lab, disk: str, other: str) -> None:
-    """Another device under the same name after a reconnect is refused; the right one is taken when it is there."""
+def exchanged(lab: Lab, below: str, beside: str) -> None:
+    """Another device under the same name after a reconnect is refused; the right one is taken under any name."""
+    disk, other = named(lab, "one", "TEST-18", below), named(lab, "two", "TEST-19", beside)
     lab.server.run(f"ln -s {disk} /dev/thing")
     name = rnbd.map_device(lab, "/dev/thing", no_path_timeout=-1)
     lab.client.run(f"dd if=/usr/bin/bash of=/dev/{name} bs=64k count=8 oflag=direct conv=fsync 2>/dev/null")
     rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1")
     rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rnbd-server/ctl/devices)\" ]", 30, "exports closed")
-    lab.server.run(f"ln -sf {other} /dev/thing")
+    lab.server.run(f"ln -sf {other} /dev/thing\ndmsetup remove --noudevsync --retry one")
     reader = lab.client.spawn(f"dd if=/dev/{name} bs=64k count=8 iflag=direct 2>/dev/null |\n"
                               "cmp -n 524288 - /usr/bin/bash", 120)
     rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
     lab.client.run("sleep 7")
     rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "state with another device")
-    rnbd.check("the server has another one of that name" in lab.client.log(), "no word of the other device")
-    lab.server.run(f"ln -sf {disk} /dev/thing")
+    rnbd.check("The server has another device of that name" in lab.client.log(), "no word of the other device")
+    named(lab, "one", "TEST-18", below)
     state(lab, name, "open", NOTICE)
+    rnbd.check("under another name now: wwid:dm.TEST-18" in lab.client.log(), "no word of the other name")
     rnbd.check(lab.client.wait(reader).ok, "the reader that waited failed")
     rnbd.unmap(lab, name)
     lab.server.run("rm /dev/thing\ndmsetup remove --noudevsync --retry one\ndmsetup remove --noudevsync --retry two")
@@ -144,6 +146,22 @@ def restarted(lab: Lab, disk: str) -> None:
     rnbd.unmap(lab, name)
 
 
+def layout(lab: Lab, disk: str, other: str) -> None:
+    """How the disk likes to be used is what it is at the server; a stripe has something to say."""
+    lab.server.run(f"echo 1 >/sys/block/{other.removeprefix('/dev/')}/queue/rotational\nmodprobe dm_mod\n"
+                   f"dmsetup create --noudevsync stripe --table '0 65536 striped 2 64 {disk} 0 {other} 0'\n"
+                   "dmsetup mknodes stripe")
+    stripe = lab.server.run("readlink -f /dev/mapper/stripe").strip()
+    name = rnbd.map_device(lab, stripe)
+    for what, want in {"minimum_io_size": "32768", "optimal_io_size": "65536", "physical_block_size": "512",
+                       "rotational": "1"}.items():
+        rnbd.equal(rnbd.read(lab.server, f"/sys/block/{stripe.removeprefix('/dev/')}/queue/{what}"), want,
+                   f"{what} at the server")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/queue/{what}"), want, f"{what} at the client")
+    rnbd.unmap(lab, name)
+    lab.server.run("dmsetup remove --noudevsync --retry stripe")
+
+
 def limits_of_user(lab: Lab, disk: str) -> None:
     """What was set in queue/ here survives a reconnect."""
     name = rnbd.map_device(lab, disk, no_path_timeout=-1)
@@ -170,6 +188,7 @@ def run(lab: Lab) -> None:
     limits_of_user(lab, disk)
     closed(lab, disk)
     identity(lab, disk, other)
-    exchanged(lab, named(lab, "one", "TEST-18", disk), named(lab, "two", "TEST-19", other))
+    exchanged(lab, disk, other)
+    layout(lab, disk, other)
     restarted(lab, disk)
     rnbd.unload_client(lab)

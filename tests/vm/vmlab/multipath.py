@@ -10,7 +10,10 @@ from .lab import Lab
 SESSION = "/sys/class/rtrs-client/vm"
 
 
-def folder(lab: Lab, nic: int) -> str:
+def folder(lab: Lab, nic: int | str) -> str:
+    """Of the path over a cable, or of the one with that name."""
+    if isinstance(nic, str):
+        return f"{SESSION}/paths/{nic}"
     return f"{SESSION}/paths/ip:{lab.client.address(nic)}@ip:{lab.server.address(nic)}"
 
 
@@ -67,19 +70,19 @@ def at_server(lab: Lab, nic: int) -> None:
 
 # --- what has happened to a path. It may be back a second after its loss, so its state alone tells nothing.
 
-def connects(lab: Lab, nic: int) -> str:
+def connects(lab: Lab, nic: int | str) -> str:
     """How often a path has connected again, and tried in vain: "3 0"."""
     return rnbd.read(lab.client, f"'{folder(lab, nic)}/stats/reconnects'")
 
 
-def wait_lost(lab: Lab, nic: int, before: str, limit: float) -> float:
+def wait_lost(lab: Lab, nic: int | str, before: str, limit: float) -> float:
     """Seconds until a path is lost, or has been since connects() said `before`."""
     path = folder(lab, nic)
     return rnbd.wait_until(lab.client, f"grep -qx disconnected '{path}/state' || "
                            f"[ \"$(cat '{path}/stats/reconnects')\" != '{before}' ]", limit, "the loss shows")
 
 
-def wait_back(lab: Lab, nic: int, before: str, limit: float) -> float:
+def wait_back(lab: Lab, nic: int | str, before: str, limit: float) -> float:
     """Seconds until a path that was lost since connects() said `before` is connected again, by itself."""
     path = folder(lab, nic)
     return rnbd.wait_until(lab.client, f"set -- $(cat '{path}/stats/reconnects'); [ $1 -gt {before.split()[0]} ] && "

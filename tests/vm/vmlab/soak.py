@@ -51,7 +51,7 @@ class Soak:
         nics = (0, 1, 2)
         self.victim = rnbd.map_device(lab, self.base.make_disk(), nics=nics, no_path_timeout=-1)
         self.other = rnbd.map_device(lab, rnbd.null_disk(lab.server, "nullb2", 64), nics=nics, no_path_timeout=-1)
-        rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
+        rnbd.write(lab.client, f"{SESSION}/mpath_policy", "round-robin")
         lab.client.run(f"modprobe ext4\nmkfs.ext4 -q /dev/{self.other}\nmkdir -p {MOUNT}\n"
                        f"mount -t ext4 /dev/{self.other} {MOUNT}", 90)
         self.loads = [verified_load(lab, self.victim, SECONDS + 1200, 16, "2m", offset="4m", rate_iops=150, fsync=32),

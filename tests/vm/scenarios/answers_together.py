@@ -19,7 +19,9 @@ def cost(lab: Lab, name: str, rw: str, **options: object) -> dict[str, int]:
 
 
 def run(lab: Lab, invalidate: str) -> None:
-    disk = rnbd.null_disk(lab.server, irqmode=0)
+    # One with memory sleeps while it is given a request, which is a worker's business.
+    disk = rnbd.null_disk(lab.server, irqmode=0, memory_backed=0)
+    with_data = rnbd.null_disk(lab.server, "nullb8", irqmode=0)
     rnbd.load_server(lab, always_invalidate=invalidate)
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
@@ -37,6 +39,8 @@ def run(lab: Lab, invalidate: str) -> None:
         rnbd.check(got["doorbells"] >= got["requests"], f"{rw}, one by one: answers waited for each other: {got}")
     verify = fio.Verify("4k", depth=TOGETHER, size="4m",
                         extra=f"iodepth_batch_submit={TOGETHER}\niodepth_batch_complete_min=1")
+    rnbd.unmap(lab, name)
+    name = rnbd.map_device(lab, with_data)
     fio.verify(lab.client, f"/dev/{name}", verify)
     rnbd.unmap(lab, name)
     lab.client.run("cat >/dev/null <<'END'\n" + "\n".join(report) + "\nEND")

@@ -31,8 +31,9 @@ def learns(lab: Lab, disk: str, cache: str, name: str) -> None:
 
 
 def run(lab: Lab) -> None:
-    # 6.1 switches on only what the driver has from the start.
-    disk = rnbd.null_disk(lab.server)
+    # 6.1 switches on only what the driver has from the start. This one has no FUA: each durable write flushes.
+    disk = "/dev/loop6"
+    lab.server.run(f"modprobe loop\ntruncate -s 64M /run/cached\nlosetup {disk} /run/cached")
     cache = f"/sys/block/{disk.removeprefix('/dev/')}/queue/write_cache"
     rnbd.write(lab.server, cache, "write through")
     rnbd.load_server(lab)
@@ -55,3 +56,4 @@ def run(lab: Lab) -> None:
     else:
         rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)
+    lab.server.run(f"losetup -d {disk}\nrm /run/cached")

@@ -151,11 +151,11 @@ def layout(lab: Lab, disk: str, other: str) -> None:
     lab.server.run(f"echo 1 >/sys/block/{other.removeprefix('/dev/')}/queue/rotational\nmodprobe dm_mod\n"
                    f"dmsetup create --noudevsync stripe --table '0 65536 striped 2 64 {disk} 0 {other} 0'\n"
                    "dmsetup mknodes stripe")
-    stripe = lab.server.run("readlink -f /dev/mapper/stripe").strip()
-    name = rnbd.map_device(lab, stripe)
+    stripe = lab.server.run("dmsetup info -c --noheadings -o blkdevname stripe").strip()
+    name = rnbd.map_device(lab, "/dev/mapper/stripe")
     for what, want in {"minimum_io_size": "32768", "optimal_io_size": "65536", "physical_block_size": "512",
                        "rotational": "1"}.items():
-        rnbd.equal(rnbd.read(lab.server, f"/sys/block/{stripe.removeprefix('/dev/')}/queue/{what}"), want,
+        rnbd.equal(rnbd.read(lab.server, f"/sys/block/{stripe}/queue/{what}"), want,
                    f"{what} at the server")
         rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/queue/{what}"), want, f"{what} at the client")
     rnbd.unmap(lab, name)

@@ -18,6 +18,21 @@ def insert(machine: Machine, nic: int) -> None:
     machine.run(f"rdma link add rxe{nic} type rxe netdev {machine.netdev(nic)}", 60)
 
 
+def asking(lab: Lab) -> None:
+    """It goes while somebody's address is being asked for: the removal waits for no answer."""
+    text = f"ip:{lab.client.address(1)}@ip:{lab.server.address(1)}77"
+    lonely = lab.client.spawn(f"! echo {text} >{SESSION}/add_path", 120)
+    lab.client.run("sleep 2")
+    rnbd.check(lonely.running, "a path to nobody ended at once")
+    try:
+        took = rnbd.timed(lab.client, "rdma link delete rxe1", 60)
+        rnbd.check(took < 10, f"the device was gone after {took:.1f} s only")
+    finally:
+        insert(lab.client, 1)
+    result = lab.client.wait(lonely)
+    rnbd.check(result.ok, f"a path to nobody ended with {result.rc}")
+
+
 def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
@@ -54,4 +69,5 @@ def run(lab: Lab) -> None:
     rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
     rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the disk is back")
     lab.client.run(read, 30)
+    asking(lab)
     rnbd.unmap(lab, name)

@@ -16,7 +16,7 @@ INSTALLED = True
 
 PROGRAM = "/usr/sbin/rnbdadm"
 LINK = "/dev/rnbd/by-session/vm/data"
-# A disk that lasts, as any server has one: here a file.
+# A disk that lasts and has an identity, as any server has one: here a file under the device mapper.
 DISK = """[Unit]
 DefaultDependencies=no
 After=local-fs.target systemd-tmpfiles-setup-dev.service
@@ -24,8 +24,10 @@ Before=rnbd-server.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/sbin/modprobe loop
+ExecStart=/sbin/modprobe -a loop dm_mod
 ExecStart=/sbin/losetup --direct-io=off /dev/loop7 /root/disk
+ExecStart=/sbin/dmsetup create --noudevsync data --uuid TEST-20 --table "0 131072 linear /dev/loop7 0"
+ExecStart=/sbin/dmsetup mknodes data
 """
 
 
@@ -92,7 +94,7 @@ def install(lab: Lab) -> None:
 
 
 def serve(lab: Lab) -> None:
-    text = (f"[export data]\ndevice = /dev/loop7\nclient = vm\naddress = {lab.client.address()}\n"
+    text = (f"[export data]\ndevice = /dev/mapper/data\nclient = vm\naddress = {lab.client.address()}\n"
             f"address = {lab.client.address(1)}\n")
     Admin(lab.server, PROGRAM).configure(text)
     lab.server.run(f"truncate -s 64M /root/disk\ncat >/etc/systemd/system/disk.service <<'END'\n{DISK}END\n"

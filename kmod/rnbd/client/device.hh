@@ -139,7 +139,7 @@ private:
 	Status open_once();
 	Result<OpenedDevice> open_ours();
 	bool is_another(const OpenedDevice &opened) const;
-	Result<OpenedDevice> open_by_identity(cxxrt::Error by_name);
+	Result<OpenedDevice> open_by_identity(u32 epoch, cxxrt::Error by_name);
 	Status take_opened(Link &link, const OpenedDevice &opened);
 	Status check_unchanged(const OpenedDevice &now) const;
 	void check_losses(const OpenedDevice &now);

@@ -84,9 +84,10 @@ Status Device::open_once()
 // The disk that it has been so far, by its name or under another one.
 Result<OpenedDevice> Device::open_ours()
 {
-	Result<OpenedDevice> by_name = exchange_open(*session_, mode_, name_, reserve_);
+	const u32 epoch = TRY(session_->introduced_epoch());
+	Result<OpenedDevice> by_name = exchange_open(*session_, epoch, mode_, name_, reserve_);
 	if (!by_name.ok())
-		return open_by_identity(by_name.error());
+		return open_by_identity(epoch, by_name.error());
 	if (!is_another(*by_name))
 		return by_name;
 	// First, as who has that disk may be looking for it.
@@ -94,7 +95,7 @@ Result<OpenedDevice> Device::open_ours()
 	if (open_error_ != err::einval.code())
 		log_warning(label(), "The server has another device of that name, %s instead of %s",
 			    by_name->identity.wwid.c_str(), wwid_.c_str());
-	return open_by_identity(err::einval);
+	return open_by_identity(epoch, err::einval);
 }
 
 // A server that identifies devices gives each one the same identity always, or none.
@@ -106,17 +107,27 @@ bool Device::is_another(const OpenedDevice &opened) const
 
 // The disk itself, under whatever name the server has it now; `by_name` is what its old one met,
 // and the result if there is no better one.
-Result<OpenedDevice> Device::open_by_identity(cxxrt::Error by_name)
+Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 {
-	const bool elsewhere = by_name == err::enoent || by_name == err::enxio ||
-			       by_name == err::enodev || by_name == err::enotblk ||
-			       by_name == err::eexist || by_name == err::einval;
-	if (!elsewhere || wwid_.empty() || !session_->extension().has(feature::open_by_wwid))
+	// What tells nothing of the name, but of the link or of memory.
+	constexpr cxxrt::Error kOthers[] = {err::econnaborted, err::econnreset, err::enotconn,
+					    err::eintr,	       err::enomem,	err::eagain,
+					    err::etimedout};
+	for (const cxxrt::Error &other : kOthers)
+		if (by_name == other)
+			return by_name;
+	const Extension extension = TRY(session_->extension(epoch));
+	if (wwid_.empty() || !extension.has(feature::identify | feature::open_by_wwid))
 		return by_name;
 	const DeviceName name = TRY(make_wwid_name(wwid_));
-	Result<OpenedDevice> found = exchange_open(*session_, mode_, name, reserve_);
+	Result<OpenedDevice> found = exchange_open(*session_, epoch, mode_, name, reserve_);
 	if (!found.ok())
 		return by_name;
+	// Between its look and its open the server may have got another disk.
+	if (is_another(*found)) {
+		exchange_close(*session_, found->properties.device, epoch, &reserve_);
+		return by_name;
+	}
 	log_info(label(), "The server has the device under another name now: %s", name.c_str());
 	return found;
 }

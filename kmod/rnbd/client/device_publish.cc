@@ -43,6 +43,7 @@ Status Device::add_to_system()
 		put();
 		return cxxrt::Error::from_code(code);
 	}
+	set_read_ahead(disk, session_->attributes().max_io_size);
 	session_->with_link([&](Link &) {
 		disk_ = disk;
 		published_ = true;

@@ -101,8 +101,6 @@ void set_fixed_limits(request_queue *q, const rtrs_clt_attrs &transport,
 	blk_queue_max_segments(
 	    q, static_cast<u16>(cxxrt::min_of<u32>(transport.max_segments, USHRT_MAX)));
 	blk_queue_virt_boundary(q, kSegmentBoundary);
-	// Read-ahead follows what the transport carries at once, whatever the disk likes.
-	blk_queue_io_opt(q, transport.max_io_size);
 	blk_queue_max_discard_segments(q, 1);
 }
 
@@ -140,6 +138,12 @@ void update_disk_limits(gendisk *disk, const DeviceProperties &was, const Device
 		set_write_cache(q, now);
 }
 
+void set_read_ahead(gendisk *disk, u32 max_io_size)
+{
+	constexpr unsigned long kDefault = (128u << 10) / PAGE_SIZE; // the kernel's, of any disk
+	disk->bdi->ra_pages = cxxrt::max_of(2 * (max_io_size / PAGE_SIZE), kDefault);
+}
+
 void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopology &now)
 {
 	request_queue *q = disk->queue;
@@ -147,7 +151,7 @@ void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopol
 		blk_queue_physical_block_size(q, now.physical_block_size);
 		blk_queue_io_min(q, now.io_min);
 	}
-	// Not by blk_queue_io_opt(), which overrides read_ahead_kb.
+	// Not by blk_queue_io_opt(), which changes the read-ahead: a user's, or set_read_ahead()'s.
 	if (was.io_opt != now.io_opt)
 		q->limits.io_opt = now.io_opt;
 	if (was.alignment_offset != now.alignment_offset) {

@@ -26,6 +26,9 @@ const attribute_group **disk_attributes();
 // zeroes. What the server did not change stays as a user may have set it in queue/. Any process
 // context.
 void update_disk_limits(gendisk *disk, const DeviceProperties &was, const DeviceProperties &now);
+// Read-ahead follows what the transport carries at once, whatever the disk likes. After add_disk(),
+// which sets it, too.
+void set_read_ahead(gendisk *disk, u32 max_io_size);
 // Likewise how it likes to be used. Any process context.
 void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopology &now);
 

@@ -158,8 +158,8 @@ static Result<OpenedDevice> describe(Session &session, const DeviceProperties &p
 	return opened;
 }
 
-Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name,
-				   MessageReserve &reserve)
+Result<OpenedDevice> exchange_open(Session &session, u32 epoch, AccessMode mode,
+				   const DeviceName &name, MessageReserve &reserve)
 {
 	static_assert(sizeof(OpenResponse) <= kReservedAnswer);
 	static_assert(sizeof(IdentifyResponse) <= kReservedAnswer);
@@ -167,8 +167,7 @@ Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const Devi
 	static_assert(sizeof(SessionInfo) <= kReservedAnswer);
 	const Open m = make_open(mode, name);
 	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)},
-						     {.reserve = &reserve}));
-	const u32 epoch = message->epoch();
+						     {.epoch = &epoch, .reserve = &reserve}));
 	Result<Extension> extension = session.extension(epoch);
 	const ClientLimits limits{
 	    .max_block_size = PAGE_SIZE,

@@ -111,9 +111,10 @@ struct OpenedDevice {
 	Identity identity;   // valid with feature::identify
 };
 
-// An answer that makes no sense is EINVAL, and the device is closed again.
-Result<OpenedDevice> exchange_open(Session &session, AccessMode mode, const DeviceName &name,
-				   MessageReserve &reserve);
+// In that epoch: ECONNRESET if it is over. An answer that makes no sense is EINVAL, and the device
+// is closed again.
+Result<OpenedDevice> exchange_open(Session &session, u32 epoch, AccessMode mode,
+				   const DeviceName &name, MessageReserve &reserve);
 
 // Waits for the confirmation, but not for ever: it changes nothing. Does nothing if the epoch is
 // over, for then the server has closed the device by itself.

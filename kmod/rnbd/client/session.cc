@@ -116,6 +116,7 @@ Status Session::introduce()
 	return with_link([&](Link &link) -> Status {
 		if (link.epoch != agreed.epoch)
 			return err::econnreset;
+		link.introduced = true;
 		link.extension = agreed.extension;
 		return {};
 	});
@@ -246,6 +247,7 @@ void Session::lose_link()
 	with_link([](Link &link) {
 		link.epoch++;
 		link.up = false;
+		link.introduced = false;
 		link.extension = {};
 		for (Device &device : link.devices)
 			device.lose_link();

@@ -39,7 +39,8 @@ struct Link {
 	bool up = true;
 	// Counts successful OPENs.
 	u32 opens = 0;
-	// What SESS_INFO of this epoch agreed on; nothing before.
+	// SESS_INFO of this epoch has been answered, and what it agreed on; nothing before.
+	bool introduced = false;
 	Extension extension;
 };
 
@@ -94,10 +95,15 @@ public:
 		return link_.with(f);
 	}
 
-	// Of the epoch that is now.
-	Extension extension()
+	// The epoch that is now, for what may be sent after SESS_INFO only: devices under ids of an
+	// earlier epoch may be others, and nothing is known of the server. ECONNABORTED before.
+	Result<u32> introduced_epoch()
 	{
-		return with_link([](Link &link) { return link.extension; });
+		return with_link([](Link &link) -> Result<u32> {
+			if (!link.introduced)
+				return err::econnaborted;
+			return link.epoch;
+		});
 	}
 	// A time of the link, to ask later whether it has been lost since, or was then.
 	struct Since {

@@ -45,6 +45,8 @@ public:
 	// The kernel's name, which the next disk may get.
 	const char *disk_name() const { return bdev_->bd_disk->disk_name; }
 
+	// The kernel has not begun to remove the disk. Any context.
+	bool plugged_in() const { return disk_live(bdev_->bd_disk); }
 	// Writes to it could not be made durable: losses() will say another number. Kept by the
 	// kernel with the device, until that is unplugged. Any context.
 	void note_loss();

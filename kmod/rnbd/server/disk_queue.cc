@@ -29,9 +29,10 @@ void DiskQueue::line_up(IoJob &job)
 	lines_.with([&](Lines &l) {
 		l.waiting.push_back(job);
 		WRITE_ONCE(lined_up_, true);
+		// In here: outside of the lock somebody may have submitted the job, and with its
+		// end the queue may go.
+		submit_work_.queue(worker_);
 	});
-	// The job is counted by the gate, so the queue is there.
-	submit_work_.queue(worker_);
 }
 
 // The line exists until the last one of it has been submitted.
@@ -50,7 +51,7 @@ void DiskQueue::submit_all()
 	Plug together;
 	while (IoJob *job = next())
 		if (rtrs_srv_op_dead(job->op))
-			end_job(*job, -ECONNABORTED);
+			drop_waiting(*job, -ECONNABORTED);
 		else
 			submit_waiting(*job);
 }
@@ -115,7 +116,7 @@ void DiskQueue::Dropped::answer()
 	while (IoJob *job = held_.pop_front())
 		drop_held(*job, -ECONNABORTED);
 	while (IoJob *job = waiting_.pop_front())
-		end_job(*job, -ECONNABORTED);
+		drop_waiting(*job, -ECONNABORTED);
 }
 
 void DiskQueue::end()

@@ -77,6 +77,8 @@ void Exports::remove_if_unused(Export &e)
 // EAGAIN: the mapping that is there is not, or no longer, for others to use.
 Result<cxxrt::Ref<Mapping>> Exports::try_attach(ExportList &list, Mapping &fresh)
 {
+	if (elsewhere(list, fresh))
+		return err::eagain;
 	Export *e = TRY(find_or_create(list, fresh.device()));
 	if (Mapping *have = e->find(fresh.session())) {
 		if (!fresh.session().knows(*have))
@@ -109,18 +111,40 @@ Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh, const rtrs_srv_op *o
 		    });
 		if (!other)
 			return attached;
-		wait_idle([&] {
+		auto over = [&] {
 			return other->ended() || fresh.session().knows(*other) ||
 			       rtrs_srv_op_dead(op);
-		});
+		};
+		// A client of this project asks again. In-tree ones do not.
+		if (!fresh.session().asks_again())
+			wait_idle(over);
+		else if (!wait_patiently(over).ok())
+			return err::ebusy;
 		if (rtrs_srv_op_dead(op))
 			return err::econnaborted;
 	}
 }
 
-// The mapping of the session on the same device.
+// What an earlier life of the session still does to the same disk under another device: one that
+// was unplugged and is back already. A disk with several paths may be open by two of them in one
+// life.
+Mapping *Exports::elsewhere(ExportList &list, const Mapping &fresh)
+{
+	for (Export &e : list) {
+		if (e.is(fresh.device()))
+			continue;
+		Mapping *have = e.find(fresh.session());
+		if (have && have->is_same_disk(fresh) && !fresh.session().knows(*have))
+			return have;
+	}
+	return nullptr;
+}
+
+// The mapping of the session on the same device or disk.
 cxxrt::Ref<Mapping> Exports::share_other(ExportList &list, const Mapping &fresh)
 {
+	if (Mapping *have = elsewhere(list, fresh))
+		return cxxrt::Ref<Mapping>::share(have);
 	for (Export &e : list)
 		if (e.is(fresh.device()))
 			if (Mapping *have = e.find(fresh.session()))

@@ -75,6 +75,12 @@ public:
 	void wake() { changed_.wake_all(); }
 	// In a work item, which may wait for hours.
 	template <class F> void wait_idle(F &&condition) { changed_.wait_idle(condition); }
+	// ETIMEDOUT when the client's few places for messages are needed for other devices.
+	template <class F> Status wait_patiently(F &&condition)
+	{
+		constexpr unsigned int kPatienceMs = 10'000;
+		return changed_.wait_for(msecs_to_jiffies(kPatienceMs), condition);
+	}
 	// Ended by a fatal signal with EINTR.
 	template <class F> Status wait_killable(F &&condition)
 	{
@@ -95,6 +101,7 @@ private:
 
 	Result<cxxrt::Ref<Mapping>> try_attach(ExportList &list, Mapping &fresh);
 	static cxxrt::Ref<Mapping> share_other(ExportList &list, const Mapping &fresh);
+	static Mapping *elsewhere(ExportList &list, const Mapping &fresh);
 	Result<Export *> find_or_create(ExportList &list, block_device *bdev);
 	static void remove_if_unused(Export &e);
 

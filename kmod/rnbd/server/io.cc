@@ -67,7 +67,9 @@ void io_done(bio *done)
 	IoJob *job = container_of(done, IoJob, io);
 	Mapping &mapping = *job->mapping;
 	bio_uninit(done);
-	if (done->bi_status == BLK_STS_AGAIN && (done->bi_opf & REQ_NOWAIT)) [[unlikely]] {
+	// Not supported is REQ_NOWAIT, perhaps, by something below that the mapping does not see.
+	if ((done->bi_status == BLK_STS_AGAIN || done->bi_status == BLK_STS_NOTSUPP) &&
+	    (done->bi_opf & REQ_NOWAIT)) [[unlikely]] {
 		// All parts of it have ended, if it was split.
 		job->step = IoJob::Step::Again;
 		mapping.queue().line_up(*job);
@@ -236,8 +238,15 @@ void end_job(IoJob &job, int status)
 	rtrs_srv_respond(op, status, produced);
 }
 
+void drop_waiting(IoJob &job, int status)
+{
+	bio_uninit(&job.io);
+	end_job(job, status);
+}
+
 void drop_held(IoJob &job, int status)
 {
+	bio_uninit(&job.io);
 	rtrs_srv_respond(job.op, status, 0);
 }
 

@@ -36,5 +36,7 @@ void submit_waiting(IoJob &job);
 void end_job(IoJob &job, int status);
 // Ends a job that has not entered. Any context.
 void drop_held(IoJob &job, int status);
+// Likewise one of the line, which the gate counts.
+void drop_waiting(IoJob &job, int status);
 
 } // namespace rnbd

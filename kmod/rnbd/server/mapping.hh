@@ -87,6 +87,11 @@ public:
 	// All I/O has ended, after end(). By the queue.
 	void idle();
 
+	// By their identities. Any context.
+	bool is_same_disk(const Mapping &other) const
+	{
+		return !told_.wwid.empty() && told_.wwid == other.told_.wwid;
+	}
 	Session &session() const { return *session_; }
 	AccessMode access_mode() const { return access_mode_; }
 	TextView name() const { return name_.view(); }

@@ -154,8 +154,9 @@ Result<u32> Session::handle_close(const rtrs_srv_request &request)
 	// An id that is unknown, or was force-closed, is as closed as the client wants it.
 	if (cxxrt::Ref<Mapping> mapping = take(id.value)) {
 		mapping->end();
-		module_.exports().wait_idle(
-		    [&] { return mapping->ended() || rtrs_srv_op_dead(request.op); });
+		// What takes longer is waited for by the next OPEN of the device.
+		static_cast<void>(module_.exports().wait_patiently(
+		    [&] { return mapping->ended() || rtrs_srv_op_dead(request.op); }));
 	}
 	return 0u;
 }

@@ -36,13 +36,14 @@ public:
 	// Another one than before if writes may have been lost since (protocol D.5), never 0.
 	u64 instance() const { return instance_; }
 	// A disk that clients had written to could not be flushed when it was closed. Before it
-	// can be opened again. May sleep.
-	void flush_failed(DiskKey disk)
+	// can be opened again. One that is still plugged in keeps that by itself. May sleep.
+	void flush_failed(DiskKey disk, bool plugged_in)
 	{
 		WRITE_ONCE(unflushed_, true);
-		losses_.with([&](Losses &l) { l.add(disk); });
+		if (!plugged_in)
+			losses_.with([&](Losses &l) { l.add(disk); });
 	}
-	// How often that was so. May sleep.
+	// How often that was so of one that had been unplugged. May sleep.
 	u32 losses(DiskKey disk)
 	{
 		return losses_.with([&](const Losses &l) { return l.of(disk); });

@@ -63,6 +63,8 @@ public:
 	u32 max_io_bytes() const { return max_io_bytes_; }
 	u32 queue_depth() const { return queue_depth_; }
 	u8 version() const { return READ_ONCE(version_); }
+	// The client is of this project: it repeats an OPEN that did not work.
+	bool asks_again() const { return READ_ONCE(features_) != 0; }
 
 	Module &module() const { return module_; }
 

@@ -14,7 +14,8 @@ WORD = "The server could not flush the device when it closed it"
 def hold(lab: Lab, name: str) -> Job:
     """A user who has the disk open."""
     job = lab.client.spawn(f"exec 4<>/dev/{name}\ntouch /tmp/open.{name}\n"
-                           f"while [ ! -e /tmp/go.{name} ]; do sleep 0.1; done\nrm /tmp/go.{name} /tmp/open.{name}", 600)
+                           f"while [ ! -e /tmp/go.{name} ]; do sleep 0.1; done\n"
+                           f"rm /tmp/go.{name} /tmp/open.{name}", 600)
     rnbd.wait_until(lab.client, f"[ -e /tmp/open.{name} ]", 10, "the opener")
     return job
 

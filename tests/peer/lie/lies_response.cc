@@ -3,6 +3,8 @@
 #include "../client.hh"
 #include "path.hh"
 
+#include <memory>
+
 namespace peer {
 
 using namespace rtrs;
@@ -78,17 +80,20 @@ Lie write_over_other_session()
 	return about(Kind::Read, "late-write-over-other-session", "B.1.3, design.md tear-down",
 		     "io accomplice", [](Path &path, const Request &q, const Response &) {
 			     const RemoteBuffer where = q.answer();
-			     path.later(milliseconds(1500), [&path, where] {
-				     if (Path *p = path.accomplice())
-					     p->con(1).post_write(
+			     const auto writer = std::make_shared<Path *>();
+			     path.later(milliseconds(1500), [&path, where, writer] {
+				     *writer = path.accomplice();
+				     if (*writer)
+					     (*writer)->con(1).post_write(
 						 Bytes(where.size.value, std::byte{0xee}),
 						 where.address.value, where.rkey.value, {});
 				     else
 					     path.complain("there is no other session");
 			     });
-			     path.later(milliseconds(2500), [&path] {
-				     if (Path *p = path.accomplice())
-					     expect_refused(path, p->con(1));
+			     // Its client may have connected anew by then.
+			     path.later(milliseconds(2500), [&path, writer] {
+				     if (*writer && path.is_there(*writer))
+					     expect_refused(path, (*writer)->con(1));
 			     });
 			     path.disconnect();
 			     return Responses{};

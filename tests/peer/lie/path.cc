@@ -101,9 +101,17 @@ void Path::later(milliseconds pause, std::function<void()> what)
 Path *Path::accomplice() const
 {
 	for (Path *p : all_)
-		if (&p->lie_ == &lie_ && p->session() != session())
+		if (&p->lie_ == &lie_ && p->session() != session() && p->has_con(1))
 			return p;
 	return nullptr;
+}
+
+bool Path::is_there(const Path *other) const
+{
+	for (const Path *p : all_)
+		if (p == other)
+			return p->has_con(1);
+	return false;
 }
 
 void Path::disconnect()

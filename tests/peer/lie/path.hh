@@ -41,6 +41,8 @@ public:
 	void disconnect();
 	// A path of another session that hears the same lie.
 	Path *accomplice() const;
+	// A path that accomplice() said has not gone, which it does by itself after a failed write.
+	bool is_there(const Path *other) const;
 	// Runs the function once, so much later, if the path is still there.
 	void later(milliseconds pause, std::function<void()> what);
 	// The client did what it must not do: said on standard output, and the program fails.

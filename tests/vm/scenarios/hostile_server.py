@@ -18,7 +18,7 @@ def run(lab: Lab, options: str) -> None:
     lab.server.run("modprobe -a ib_uverbs rdma_ucm")
     # /etc, which names the providers of libibverbs, is not the host's.
     server = lab.server.spawn(f"echo $$ >/tmp/lie.pid\nIBV_DRIVERS=rxe exec {lie} >/tmp/lie.out 2>&1", 900)
-    rnbd.wait_until(lab.server, "grep -q ready /tmp/lie.out", 20, "the lying server's start")
+    rnbd.wait_until(lab.server, "grep -q ready /tmp/lie.out", 60, "the lying server's start")
     rnbd.load_client(lab)
     # LIES names some of them, for who looks for the reason of a failure.
     names = os.environ.get("LIES", "")
@@ -26,9 +26,11 @@ def run(lab: Lab, options: str) -> None:
                                 f"{options} {names}", 240)
     if result.timed_out:
         raise AssertionError(f"a client's step does not end, behind:\n{result.out[-2000:]}")
-    lab.server.run("kill -TERM $(cat /tmp/lie.pid)")
+    # One that has ended by itself says why below.
+    lab.server.run("kill -TERM $(cat /tmp/lie.pid) || true")
     ended = lab.server.wait(server)
     said = lab.server.run("cat /tmp/lie.out")
     bad = [line for line in (result.out + said).splitlines() if line.startswith("not ok")]
-    rnbd.check(result.ok and ended.ok, "\n".join(bad) or f"{result.out[-1000:]}\n{said[-1000:]}")
+    rnbd.check(ended.ok, f"the lying server ended with {ended.rc}: {said[-1000:]}")
+    rnbd.check(result.ok, "\n".join(bad) or f"{result.out[-1000:]}\n{said[-1000:]}")
     rnbd.unload_client(lab)

@@ -109,10 +109,11 @@ bool Device::is_another(const OpenedDevice &opened) const
 // and the result if there is no better one.
 Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 {
-	// What tells nothing of the name, but of the link or of memory.
+	// What tells nothing of the name, but of the link or of memory; and EACCES, by which an
+	// administrator keeps this client out: he does not mean that name alone.
 	constexpr cxxrt::Error kOthers[] = {err::econnaborted, err::econnreset, err::enotconn,
 					    err::eintr,	       err::enomem,	err::eagain,
-					    err::etimedout};
+					    err::etimedout,    err::eacces};
 	for (const cxxrt::Error &other : kOthers)
 		if (by_name == other)
 			return by_name;

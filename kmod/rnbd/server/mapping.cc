@@ -90,9 +90,10 @@ void Mapping::finish()
 	//    orderly restart of the machine (serving.cc). If not, whoever opens it learns of that.
 	if (may_write(access_mode_) && !device_.flush().ok()) {
 		log_warning_limited(Subject(*session_, name_).c_str(), "Flush at close failed");
-		if (device_.plugged_in())
+		const bool plugged_in = device_.plugged_in();
+		if (plugged_in)
 			device_.note_loss();
-		session_->module().flush_failed(disk(), device_.plugged_in());
+		session_->module().flush_failed(disk(), plugged_in);
 	}
 	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.

@@ -41,8 +41,6 @@ struct DeviceTopology {
 	u32 io_opt;		 // bytes; 0: no size is better than others
 	s32 alignment_offset;	 // bytes; -1: its blocks do not fit its beginning
 	bool rotational;
-
-	constexpr bool operator==(const DeviceTopology &) const = default;
 };
 
 constexpr s32 kMisaligned = -1;

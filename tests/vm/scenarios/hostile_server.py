@@ -18,7 +18,7 @@ def run(lab: Lab, options: str) -> None:
     lab.server.run("modprobe -a ib_uverbs rdma_ucm")
     # /etc, which names the providers of libibverbs, is not the host's.
     server = lab.server.spawn(f"echo $$ >/tmp/lie.pid\nIBV_DRIVERS=rxe exec {lie} >/tmp/lie.out 2>&1", 900)
-    rnbd.wait_until(lab.server, "grep -q ready /tmp/lie.out", 60, "the lying server's start")
+    rnbd.wait_until(lab.server, "grep -q ready /tmp/lie.out", 20, "the lying server's start")
     rnbd.load_client(lab)
     # LIES names some of them, for who looks for the reason of a failure.
     names = os.environ.get("LIES", "")

@@ -13,7 +13,9 @@ VARIANTS = {
     "unseen": {"case": "unseen"},  # the same, and another path comes up while the server still believes in the dead one
     "wire": {"case": "wire"},      # the write is late in the network, and another path goes on
 }
-DELAY = 12.0  # seconds that the old write takes, where things take no longer than on an idle host
+LATE = 12.0  # seconds that the network delays, where things take no longer than on an idle host
+HELD = 600  # seconds for which the disk would keep a write; it is let go before
+APART = 4  # seconds in which a write that comes too early would show
 OLD, NEW = "o", "n"
 
 
@@ -25,33 +27,28 @@ def first_letter(lab: Lab, device: str) -> str:
     return lab.client.run(f"dd if={device} bs=4096 count=1 iflag=direct 2>/dev/null | head -c 1")
 
 
-def slow_view(lab: Lab, disk: str, delay: float) -> str:
-    """A second device over the same disk, whose writes reach it late."""
+def holding_view(lab: Lab, disk: str) -> str:
+    """A second device over the same disk that keeps each write until `let_go`."""
     lab.server.run("modprobe dm-delay\n"
                    f"size=$(blockdev --getsz {disk})\n"
                    "dmsetup create --noudevsync slow "
-                   f"--table \"0 $size delay {disk} 0 0 {disk} 0 {delay * 1000:.0f}\"\n"
+                   f"--table \"0 $size delay {disk} 0 0 {disk} 0 {HELD * 1000}\"\n"
                    "[ -e /dev/mapper/slow ] || dmsetup mknodes slow")
     return lab.server.run("readlink -f /dev/mapper/slow").strip()
 
 
-def watch(lab: Lab) -> Job:
-    """Prints, after /tmp/enough is there, how many writes the slow device has had at the same time.
+# A suspended dm-delay keeps nothing, and keeps again what comes when it is resumed.
+LET_GO = "dmsetup suspend --nolockfs --noudevsync slow; dmsetup resume --noudevsync slow"
 
-    dm-delay tells in its status; the block layer begins to count a write when its delay is over.
-    """
-    return lab.server.spawn("most=0\n"
-                            "while [ ! -e /tmp/enough ]; do\n"
-                            "    set -- $(dmsetup status slow)\n"
-                            "    [ $5 -le $most ] || most=$5\n"
-                            "    sleep 0.1\n"
-                            "done\n"
-                            "rm /tmp/enough\n"
-                            "echo $most", 600)
+
+def kept(lab: Lab) -> int:
+    """How many writes the holding device has now; dm-delay tells in its status."""
+    return int(lab.server.run("dmsetup status slow").split()[4])
 
 
 def in_flight(lab: Lab, name: str) -> None:
-    rnbd.wait_until(lab.client, f"set -- $(cat /sys/block/{name}/inflight); [ $(($1 + $2)) -gt 0 ]", 30, "in flight")
+    rnbd.wait_until(lab.client, f"read -r reads writes </sys/block/{name}/inflight; [ $((reads + writes)) -gt 0 ]", 30,
+                    "in flight")
 
 
 def wait_old(lab: Lab, old: Job, may_fail: bool) -> None:
@@ -63,60 +60,62 @@ def run(lab: Lab, case: str) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     rnbd.load_client(lab)
-    delay = DELAY * min(scale(), 8.0)
     try:
         if case == "wire":
-            on_the_wire(lab, disk, delay)
+            on_the_wire(lab, disk, LATE * min(scale(), 8.0))
         else:
-            in_the_disk(lab, disk, delay, unseen=case == "unseen")
+            in_the_disk(lab, disk, unseen=case == "unseen")
     finally:
         lab.client.set_link(0, True)
         lab.client.try_run(f"tc qdisc del dev {lab.client.netdev(0)} root")
-        lab.client.try_run("for d in /sys/block/rnbd*/rnbd/unmap_device; do echo force >$d; done")
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd/unmap_device; do echo force >$d || :; done")
         # A session is gone before the disk has ended what it had, and with it the mapping.
-        rnbd.wait_until(lab.server, "[ -z \"$(ls /sys/class/rtrs-server /sys/class/rnbd-server/ctl/devices | "
-                        "grep -v :)\" ]", 60 + 2 * delay, "sessions and devices gone")
-        lab.server.try_run("dmsetup remove slow")
+        rnbd.wait_until(lab.server, f"{LET_GO}; [ -z \"$(ls /sys/class/rtrs-server /sys/class/rnbd-server/ctl/devices "
+                        "| grep -v :)\" ]", 60, "sessions and devices gone")
+        lab.server.try_run("dmsetup remove --noudevsync slow")
 
 
-def in_the_disk(lab: Lab, disk: str, delay: float, unseen: bool) -> None:
-    """Each write takes as long, so a new one that came too early would not land first: but it would be there beside
-    the old one."""
-    slow = rnbd.map_device(lab, slow_view(lab, disk, delay), nics=(0, 1) if unseen else (0,))
+def in_the_disk(lab: Lab, disk: str, unseen: bool) -> None:
+    """The disk keeps whatever it is given, so a new write that came too early would be there beside the old one."""
+    slow = rnbd.map_device(lab, holding_view(lab, disk), nics=(0, 1) if unseen else (0,))
     if unseen:
         rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
-    watcher = watch(lab)
-    begin = lab.client.uptime()
-    old = lab.client.spawn(write(f"/dev/{slow}", OLD), 120)
-    in_flight(lab, slow)
-    lab.server.run("sleep 1")  # what the client has sent has arrived
+    old = lab.client.spawn(write(f"/dev/{slow}", OLD), 300)
+    rnbd.wait_until(lab.server, "set -- $(dmsetup status slow); [ $5 = 1 ]", 30, "the disk has the old write")
     if unseen:
         lab.client.set_link(0, False)
-        rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1", limit=90)
-    back = lab.client.spawn(f"until echo 1 >{folder(lab, 1 if unseen else 0)}/reconnect; do sleep 1; done", 120)
-    wait_old(lab, old, may_fail=True)  # there was no other path
-    rnbd.check(lab.client.uptime() < begin + delay - 3, "the old write ended by itself: that proves nothing")
-    lab.client.run(f"until {write(f'/dev/{slow}', NEW)}; do sleep 0.2; done", 120 + 2 * delay)
+    rnbd.write(lab.client, f"{folder(lab, 0)}/disconnect", "1", limit=90)
+    rnbd.check(not lab.client.wait(old).ok, "the old write ended well without a path")
+    rnbd.equal(kept(lab), 1, "writes that the disk keeps when the path is gone")
+    back = lab.client.spawn(f"until echo 1 >{folder(lab, 1 if unseen else 0)}/reconnect; do sleep 1; done", 300)
+    new = lab.client.spawn(f"until {write(f'/dev/{slow}', NEW)}; do sleep 0.2; done", 300)
     rnbd.check(lab.client.wait(back).ok, "no path came back")
-    lab.client.run(f"sleep {max(0.0, begin + delay + 4 - lab.client.uptime())}", 120)
+    for _ in range(2 * APART):
+        lab.server.run("sleep 0.5")
+        rnbd.equal(kept(lab), 1, "writes that the disk has at the same time")
+    rnbd.check(new.running, "the new write ended while the disk had the old one")
+    # First the old one, then the new one, as often as that needs.
+    release = lab.server.spawn(f"until [ -e /tmp/enough ]; do {LET_GO}; sleep 0.5; done; rm /tmp/enough", 300)
+    result = lab.client.wait(new)
     lab.server.run("touch /tmp/enough")
-    rnbd.equal(lab.server.wait(watcher).out.strip(), "1", "writes that the disk had at the same time")
+    rnbd.check(result.ok and lab.server.wait(release).ok, f"the new write failed: {result.out}")
     rnbd.equal(first_letter(lab, f"/dev/{slow}"), NEW, "what the disk holds")
 
 
-def on_the_wire(lab: Lab, disk: str, delay: float) -> None:
+def on_the_wire(lab: Lab, disk: str, late: float) -> None:
     name = rnbd.map_device(lab, disk, nics=(0, 1))
     rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
     rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
-    lab.client.run(f"tc qdisc replace dev {lab.client.netdev(0)} root netem delay {delay}s limit 10000")
     begin = lab.client.uptime()
-    old = lab.client.spawn(write(f"/dev/{name}", OLD), 120)
+    # By one process, and at once: the path is soon missed, and what it does not have yet is not late on it.
+    old = lab.client.spawn(f"tc qdisc replace dev {lab.client.netdev(0)} root netem delay {late}s limit 10000\n"
+                           f"{write(f'/dev/{name}', OLD)}", 120)
     in_flight(lab, name)
     rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
     gone = lab.client.spawn(f"echo 1 >{folder(lab, 0)}/disconnect", 120)
-    wait_old(lab, old, may_fail=False)  # it has gone over the other path
+    rnbd.check(lab.client.wait(old).ok, "the old write failed: it did not go over the other path")
     lab.client.run(write(f"/dev/{name}", NEW))
-    rnbd.check(lab.client.uptime() < begin + delay - 1, "the old write was not late enough to prove anything")
-    lab.client.run(f"sleep {begin + delay + 4 - lab.client.uptime()}", 120)
+    rnbd.check(lab.client.uptime() < begin + late - 1, "the old write was not late enough to prove anything")
+    lab.client.run(f"sleep {begin + late + 4 - lab.client.uptime()}", 120)
     rnbd.equal(first_letter(lab, f"/dev/{name}"), NEW, "what the disk holds")
     rnbd.check(lab.client.wait(gone).ok, "disconnect failed")

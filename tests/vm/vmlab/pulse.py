@@ -40,7 +40,8 @@ class Pulse:
         self._machine = machine
         self._state = f"/tmp/pulse.{name}"
         program = machine.put(PROGRAM)
-        self._job = machine.spawn(f"rm -f {self._state}\npython3 {program} /dev/{name} {self._state} {flush} &\n"
+        machine.run(f"rm -f {self._state}")  # of one before; whoever waits below must not take it for this one's
+        self._job = machine.spawn(f"python3 {program} /dev/{name} {self._state} {flush} &\n"
                                   f"echo $! >{self._state}.pid\nwait", LIFE)
         machine.run(f"until [ -s {self._state} ]; do sleep 0.1; done")
 

@@ -45,19 +45,15 @@ DeviceEvents::DeviceEvents(Device &device)
 
 void DeviceEvents::add(DeviceEvent event)
 {
-	pending_.with([&](Pending &p) {
-		if (p.count == kMaxPendingEvents)
-			p.count--;
-		p.events[p.count++] = event;
-	});
+	pending_.with([&](Pending &p) { p.add(event); });
 	work_.queue(device_.session().module().background());
 }
 
 void DeviceEvents::run()
 {
 	const Pending now = pending_.with([](Pending &p) { return cxxrt::exchange(p, Pending()); });
-	for (u32 i = 0; i < now.count; i++)
-		send(now.events[i]);
+	for (u32 i = 0; i < now.count(); i++)
+		send(now[i]);
 }
 
 // With what udev and multipath need to tell the disk, in the event itself.

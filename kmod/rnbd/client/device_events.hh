@@ -8,6 +8,7 @@
 
 #include <cxxrt/guarded.hh>
 #include <cxxrt/work.hh>
+#include <rnbd/pure/event_queue.hh>
 #include <rnbd/wire/units.hh>
 
 namespace rnbd::client {
@@ -23,9 +24,7 @@ enum class DeviceEvent : u8 {
 	Answers,  // it does again
 };
 
-// Only a device that the system falls behind with has more than a few; it may miss what was undone
-// meanwhile, never the last.
-constexpr u32 kMaxPendingEvents = 8;
+constexpr u32 kEventKinds = static_cast<u32>(DeviceEvent::Answers) + 1;
 
 class DeviceEvents {
 public:
@@ -39,10 +38,8 @@ public:
 	void stop() { work_.cancel_sync(); }
 
 private:
-	struct Pending {
-		DeviceEvent events[kMaxPendingEvents] = {};
-		u32 count = 0;
-	};
+	// Only a device that the system falls behind with has more than a few.
+	using Pending = EventQueue<DeviceEvent, kEventKinds>;
 
 	void run();
 	void send(DeviceEvent event);

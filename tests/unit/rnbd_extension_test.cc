@@ -317,15 +317,15 @@ TEST(DeviceLimits, NonsenseSaysNothing)
 TEST(Unflushed, OnlyWhatNoFlushCovered)
 {
 	UnflushedWrites u;
-	EXPECT_FALSE(u.server_restarted(true)) << "nothing was written";
+	EXPECT_FALSE(u.server_restarted(true, true)) << "nothing was written";
 	u.wrote();
 	EXPECT_TRUE(u.begin_flush());
-	EXPECT_FALSE(u.server_restarted(true)) << "all was flushed";
+	EXPECT_FALSE(u.server_restarted(true, true)) << "all was flushed";
 	u.wrote();
-	EXPECT_TRUE(u.server_restarted(true));
+	EXPECT_TRUE(u.server_restarted(true, true));
 	EXPECT_FALSE(u.begin_flush());
 	EXPECT_FALSE(u.begin_flush()) << "for every flusher";
-	EXPECT_FALSE(u.server_restarted(true)) << "told once";
+	EXPECT_FALSE(u.server_restarted(true, true)) << "told once";
 	u.forget();
 	EXPECT_TRUE(u.begin_flush());
 }
@@ -336,7 +336,7 @@ TEST(Unflushed, AFlushThatFailedCoversNothing)
 	u.wrote();
 	EXPECT_TRUE(u.begin_flush());
 	u.flush_failed();
-	EXPECT_TRUE(u.server_restarted(true));
+	EXPECT_TRUE(u.server_restarted(true, true));
 }
 
 TEST(Unflushed, WritesDuringAFlushAreNotCovered)
@@ -345,14 +345,22 @@ TEST(Unflushed, WritesDuringAFlushAreNotCovered)
 	u.wrote();
 	EXPECT_TRUE(u.begin_flush());
 	u.wrote();
-	EXPECT_TRUE(u.server_restarted(true));
+	EXPECT_TRUE(u.server_restarted(true, true));
+}
+
+TEST(Unflushed, WritesThatAreOnTheirWay)
+{
+	UnflushedWrites u;
+	EXPECT_FALSE(u.server_restarted(false, false)) << "whose, if nobody has it open?";
+	EXPECT_TRUE(u.server_restarted(true, false));
+	EXPECT_FALSE(u.begin_flush());
 }
 
 TEST(Unflushed, NobodyToTell)
 {
 	UnflushedWrites u;
 	u.wrote();
-	EXPECT_FALSE(u.server_restarted(false));
+	EXPECT_FALSE(u.server_restarted(false, true));
 	EXPECT_TRUE(u.begin_flush());
-	EXPECT_FALSE(u.server_restarted(true));
+	EXPECT_FALSE(u.server_restarted(true, true));
 }

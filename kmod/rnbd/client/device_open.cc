@@ -148,7 +148,7 @@ Status Device::check_unchanged(const OpenedDevice &now) const
 	return err::einval;
 }
 
-// Link lock held, no request is with the server. What a server does not tell is no change.
+// Link lock held. What a server does not tell is no change.
 void Device::check_losses(const OpenedDevice &now)
 {
 	const u64 instance = now.extension.instance;
@@ -163,7 +163,9 @@ void Device::check_losses(const OpenedDevice &now)
 	}
 	if (!(restarted || failed) || !properties_.writeback || !published_)
 		return;
-	if (unflushed_.server_restarted(disk_openers(disk_)))
+	// With its epoch every request has ended. One that a close by the server ends has not.
+	const bool ended = epoch_ != now.epoch;
+	if (unflushed_.server_restarted(disk_openers(disk_), ended))
 		log_error(label(),
 			  "%s, and may have lost writes that were not flushed: flushes fail until "
 			  "nobody has the disk open",
@@ -200,7 +202,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
 	if (published_) {
-		update_disk_limits(disk_, was, now);
+		change_limits(was, now);
 		update_topology(disk_, topology_was, topology_);
 	}
 	set_state(DeviceState::Mapped);

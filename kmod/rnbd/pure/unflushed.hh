@@ -34,11 +34,13 @@ public:
 	// It did not succeed, or was not sent. Before anything else is made of that.
 	void flush_failed() { __atomic_store_n(&unflushed_, true, __ATOMIC_SEQ_CST); }
 
-	// The server may have lost its volatile caches, and no request is with it. True if that
-	// concerns writes of this device, and is not known yet.
-	bool server_restarted(bool in_use)
+	// The server may have lost its volatile caches. `ended`: no request is with it, else a
+	// write may be among those that is acknowledged only now. True if that concerns writes of
+	// this device, and is not known yet.
+	bool server_restarted(bool in_use, bool ended)
 	{
-		if (!__atomic_exchange_n(&unflushed_, false, __ATOMIC_SEQ_CST) || !in_use)
+		const bool unflushed = __atomic_exchange_n(&unflushed_, false, __ATOMIC_SEQ_CST);
+		if (!in_use || (ended && !unflushed))
 			return false;
 		return !__atomic_exchange_n(&lost_, true, __ATOMIC_SEQ_CST);
 	}

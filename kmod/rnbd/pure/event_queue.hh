@@ -12,7 +12,7 @@ namespace rnbd {
 // `Event` has values below `kinds`.
 template <class Event, u32 kinds> class EventQueue {
 public:
-	static constexpr u32 kRoom = kinds + 2;
+	enum : u32 { kRoom = kinds + 2 };
 
 	void add(Event event)
 	{

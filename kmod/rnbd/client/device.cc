@@ -77,6 +77,7 @@ void Device::set_state(DeviceState to)
 
 Status Device::map(int no_path_timeout)
 {
+	session_->await_introduction();
 	Status s = await_open(start_open());
 	if (s.ok())
 		s = publish(no_path_timeout);

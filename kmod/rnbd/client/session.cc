@@ -17,6 +17,7 @@ constexpr unsigned int kResendMs = 100;
 
 Session::Session(Module &module, TextView name, u32 poll_queues)
     : module_(module), poll_queues_(poll_queues), permits_(lock_class<"rnbd_client permits">()),
+      introductions_(lock_class<"rnbd_client introductions">()),
       link_(lock_class<"rnbd_client link">()), resume_(this), watch_(*this)
 {
 	name_.assign(name);
@@ -97,6 +98,7 @@ void Session::close()
 {
 	WRITE_ONCE(closing_, true);
 	permits_.wake_all();
+	introductions_.wake_all();
 	// Nobody is on the way into the transport, and nobody will be;
 	senders_->close();
 	// so it can end, which ends every message with an error;
@@ -113,13 +115,23 @@ Status Session::introduce()
 	const Agreement agreed =
 	    TRY(resend_while_up([&] { return exchange_session_info(*this, reserve_); }));
 	__atomic_store_n(&version_, agreed.version, __ATOMIC_RELAXED);
-	return with_link([&](Link &link) -> Status {
+	TRY(with_link([&](Link &link) -> Status {
 		if (link.epoch != agreed.epoch)
 			return err::econnreset;
-		link.introduced = true;
+		WRITE_ONCE(introduced_, true);
 		link.extension = agreed.extension;
 		return {};
-	});
+	}));
+	introductions_.wake_all();
+	return {};
+}
+
+void Session::await_introduction()
+{
+	constexpr unsigned int kPatienceMs = 8'000;
+	static_cast<void>(introductions_.wait_killable_for(msecs_to_jiffies(kPatienceMs), [&] {
+		return READ_ONCE(introduced_) || READ_ONCE(closing_) || module_.stopping();
+	}));
 }
 
 Result<Extension> Session::extension(u32 epoch)
@@ -244,10 +256,10 @@ bool Session::pause_to_resend()
 
 void Session::lose_link()
 {
-	with_link([](Link &link) {
+	with_link([this](Link &link) {
 		link.epoch++;
 		link.up = false;
-		link.introduced = false;
+		WRITE_ONCE(introduced_, false);
 		link.extension = {};
 		for (Device &device : link.devices)
 			device.lose_link();

@@ -39,8 +39,7 @@ struct Link {
 	bool up = true;
 	// Counts successful OPENs.
 	u32 opens = 0;
-	// SESS_INFO of this epoch has been answered, and what it agreed on; nothing before.
-	bool introduced = false;
+	// What the SESS_INFO of this epoch agreed on; nothing before its answer.
 	Extension extension;
 };
 
@@ -99,12 +98,15 @@ public:
 	// earlier epoch may be others, and nothing is known of the server. ECONNABORTED before.
 	Result<u32> introduced_epoch()
 	{
-		return with_link([](Link &link) -> Result<u32> {
-			if (!link.introduced)
+		return with_link([this](Link &link) -> Result<u32> {
+			if (!introduced_)
 				return err::econnaborted;
 			return link.epoch;
 		});
 	}
+	// For a while, until there is such an epoch: a server that has just started has its clients
+	// back in seconds. Whoever goes on without learns why there is none. Sleeps, killable.
+	void await_introduction();
 	// A time of the link, to ask later whether it has been lost since, or was then.
 	struct Since {
 		u32 epoch;
@@ -170,12 +172,14 @@ private:
 	Phase phase_ = Phase::Connecting;
 	int open_code_ = 0;
 	bool closing_ = false;
+	bool introduced_ = false; // in this epoch; written under the link lock
 
 	// Those between taking a permit and handing it to the transport.
 	cxxrt::Box<cxxrt::Inflight> senders_;
 	// Messages whose done() has not returned.
 	cxxrt::Box<cxxrt::Inflight> messages_;
 	cxxrt::WaitQueue permits_;
+	cxxrt::WaitQueue introductions_;
 
 	cxxrt::Guarded<Link, cxxrt::Mutex> link_;
 	cxxrt::Completion open_ended_;

@@ -82,6 +82,9 @@ public:
 	WaitingRequests &waiting() { return waiting_; }
 	DeviceStats &stats() { return *stats_; }
 	UnflushedWrites &unflushed() { return unflushed_; }
+	// Of a write that began at that time (ktime_get_ns()): the block layer may have taken its
+	// FUA, when there was no cache yet. Any context.
+	bool makes_durable(u64 began_ns) const { return began_ns < READ_ONCE(durable_until_); }
 	DeviceEvents &events() { return events_; }
 	SlowDisk &slow() { return slow_; }
 	// Of a published device, until finish_unmap() puts it.
@@ -130,6 +133,7 @@ private:
 	void change_capacity();
 	void follow_capacity(Sectors now);
 	void follow_cache(const DeviceCondition &now);
+	void change_limits(const DeviceProperties &was, const DeviceProperties &now);
 	void close_by_server();
 	void check_unknown_id();
 	// device_open.cc
@@ -188,6 +192,7 @@ private:
 	SlowDisk slow_;
 	cxxrt::Box<DeviceStats> stats_;
 	UnflushedWrites unflushed_;
+	u64 durable_until_ = 0; // makes_durable()
 	u32 unknown_open_ = 0;
 	cxxrt::RefWork<Device, &Device::check_unknown_id> unknown_id_;
 

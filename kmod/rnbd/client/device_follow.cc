@@ -44,8 +44,22 @@ void Device::follow_cache(const DeviceCondition &now)
 	if (changed.writeback != properties_.writeback)
 		log_info(label(), "Device has %s at the server",
 			 now.writeback ? "a volatile write cache" : "no volatile write cache");
-	update_disk_limits(disk_, properties_, changed);
+	change_limits(properties_, changed);
 	properties_ = changed;
+}
+
+// Link lock held, published.
+//
+// Without a cache the block layer takes FUA from what is submitted, and gives it to us when it has
+// a tag and a path: perhaps when there is a cache. So all writes that begin here before they can
+// have been submitted with the cache known go out with FUA, however long they wait then. A minute
+// is for those that wait for a tag; they get it as answers come.
+void Device::change_limits(const DeviceProperties &was, const DeviceProperties &now)
+{
+	constexpr u64 kForTags = 5 * NSEC_PER_SEC;
+	update_disk_limits(disk_, was, now);
+	if (now.writeback && !was.writeback)
+		WRITE_ONCE(durable_until_, ktime_get_ns() + kForTags);
 }
 
 // Link lock held, published: the disk gets the size that the properties say.

@@ -48,7 +48,7 @@ Status Device::add_to_system()
 		disk_ = disk;
 		published_ = true;
 		// The link may have been lost, and more, while nobody could touch the disk.
-		update_disk_limits(disk_, properties, properties_);
+		change_limits(properties, properties_);
 		update_topology(disk_, topology, topology_);
 		change_capacity();
 	});

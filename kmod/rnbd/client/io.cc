@@ -46,14 +46,16 @@ u32 flags_of(const request *rq)
 	return flags;
 }
 
-Io message_for(const Device &device, const request *rq, Operation op)
+Io message_for(const Device &device, request *rq, Operation op)
 {
 	const u32 bytes = op == Operation::Flush ? 0 : blk_rq_bytes(rq);
 	const Sectors sector{op == Operation::Flush ? 0 : blk_rq_pos(rq)};
-	const u16 priority = device.session().version() >= 2
-				 ? req_get_ioprio(const_cast<request *>(rq))
-				 : kPriorityNone;
-	return make_io(device.id(), op, flags_of(rq), sector, bytes, priority);
+	u32 flags = flags_of(rq);
+	if (op == Operation::Write && device.makes_durable(IoRequest::of(rq)->began_ns))
+	    [[unlikely]]
+		flags |= io_flag::fua;
+	const u16 priority = device.session().version() >= 2 ? req_get_ioprio(rq) : kPriorityNone;
+	return make_io(device.id(), op, flags, sector, bytes, priority);
 }
 
 // Errors with a meaning of their own inside the block layer (try again, requeue) are not taken

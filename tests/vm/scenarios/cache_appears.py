@@ -3,6 +3,7 @@
 
 from vmlab import rnbd
 from vmlab.lab import Lab
+from vmlab.multipath import folder
 
 OURS = ("server",)
 NOTICE = 20  # the client looks every 5 s
@@ -30,6 +31,21 @@ def learns(lab: Lab, disk: str, cache: str, name: str) -> None:
     rnbd.wait_until(lab.client, f"grep -qx 'write through' {at_client}", NOTICE, "the client knows there is none")
 
 
+def late_writes(lab: Lab, disk: str, cache: str, name: str) -> None:
+    """What waited for a path when the cache came may have lost its FUA in the client's block layer."""
+    path = folder(lab, 0)
+    rnbd.write(lab.client, f"/sys/block/{name}/rnbd/no_path_timeout", "-1")
+    rnbd.write(lab.client, f"{path}/disconnect", "1")
+    late = lab.client.spawn(f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 seek=30 oflag=direct conv=notrunc", 60)
+    rnbd.wait_until(lab.client, f"[ $(cat /sys/block/{name}/rnbd/waiting_requests) -ge 1 ]", 20, "a write waits")
+    rnbd.write(lab.server, cache, "write back")
+    before = flushes(lab, disk)
+    rnbd.write(lab.client, f"{path}/reconnect", "1")
+    rnbd.check(lab.client.wait(late).ok, "the write that waited failed")
+    rnbd.check(flushes(lab, disk) > before, "the write that waited came out of the cache")
+    rnbd.write(lab.server, cache, "write through")
+
+
 def run(lab: Lab) -> None:
     # 6.1 switches on only what the driver has from the start. This one has no FUA: each durable write flushes.
     disk = "/dev/loop6"
@@ -53,6 +69,7 @@ def run(lab: Lab) -> None:
         rnbd.check(flushes(lab, disk) > before, f"write {block} came out of the cache, client knows: {known}")
     if lab.ours("client"):
         learns(lab, disk, cache, name)
+        late_writes(lab, disk, cache, name)
     else:
         rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)

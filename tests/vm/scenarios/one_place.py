@@ -28,7 +28,7 @@ def run(lab: Lab) -> None:
     lonely = lab.client.spawn(f"! echo ip:{lab.client.address(0)}@ip:10.10.0.77 >{SESSION}/add_path", 120)
     lab.client.run("sleep 1")
     rnbd.check(lonely.running, "a path to nobody ended at once")
-    rnbd.write(lab.client, f"'{SESSION}/paths/{third}/disconnect'", "1", 60)
+    rnbd.write(lab.client, f"{SESSION}/paths/{third}/disconnect", "1", 60)
     carries(lab, 0, "is at work without the third path")
     end_load(lab, load)
     rnbd.unload_server(lab)

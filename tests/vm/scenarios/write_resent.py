@@ -8,6 +8,7 @@ from vmlab.machine import Machine
 
 BY_HAND = True  # not yet seen to pass
 OURS = ("client",)
+KINDS = ("stock",)  # the others have no filter of packets
 MUTE = 5  # seconds; the adapter waits one or two before it sends again, and has seven tries
 KEPT = 6  # seconds for which the page is somebody else's, and looked for
 # The first byte behind the headers of IPv4 and UDP: the operation of soft-RoCE's packet. 0x11 is an acknowledgement.

@@ -23,7 +23,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
-.PHONY: soak bench bench-modules
+.PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
 
 modules: mirror
@@ -88,6 +88,10 @@ vm-debug vm-debug-full: rnbdadm
 vm-kcsan: rnbdadm
 	$(call on_debug_kernel,kcsan)
 
+matrix:
+	$(lab) $(MAKE) modules
+	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix
+
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.
 soak:
 	$(lab) $(MAKE) modules
@@ -142,6 +146,7 @@ help:
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
+#? make matrix      every failure in part against everything beside it
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow
 #? make test        all of these; installs the Debian packages that they need

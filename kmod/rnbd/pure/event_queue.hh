@@ -9,10 +9,10 @@
 
 namespace rnbd {
 
-// `Event` has values below `kinds`.
-template <class Event, u32 kinds> class EventQueue {
+// `Event` has values below `Kinds`.
+template <class Event, u32 Kinds> class EventQueue {
 public:
-	enum : u32 { kRoom = kinds + 2 };
+	enum : u32 { kRoom = Kinds + 2 };
 
 	void add(Event event)
 	{

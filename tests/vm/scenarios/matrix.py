@@ -8,7 +8,8 @@ from vmlab.lab import Lab
 NICS = 3
 SLOW = True
 VARIANTS = {name: {"fault": name} for name in matrix.FAULTS}
-BY_HAND = tuple(matrix.FAULTS)  # until they pass
+# `make matrix` runs all rows; the plans have time for those that met what was wrong.
+BY_HAND = ("disk-slow", "disk-fails", "flush-fails", "path-mute", "path-deaf", "memory-short")
 
 
 def run(lab: Lab, fault: str) -> int:

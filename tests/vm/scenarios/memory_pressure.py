@@ -5,7 +5,6 @@ from vmlab import rnbd
 from vmlab.lab import Lab
 from vmlab.multipath import folder
 
-BY_HAND = True  # not yet seen to pass
 SLOW = True
 OURS = ("client",)
 KINDS = ("stock", "debug")

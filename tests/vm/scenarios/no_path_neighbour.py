@@ -6,7 +6,6 @@ import time
 from vmlab import rnbd
 from vmlab.lab import Lab
 
-BY_HAND = True  # not yet seen to pass
 SLOW = True
 OURS = ("client",)
 CPUS = 2

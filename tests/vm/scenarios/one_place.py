@@ -6,7 +6,6 @@ from vmlab import rnbd
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, at_client, at_server, carries, end_load, folder, verified_load
 
-BY_HAND = True  # not yet seen to pass
 OURS = ("client", "server")
 QUEUES = ("rtrs_client_wq", "rtrs_client_connect", "rtrs_client_tick")
 

@@ -6,7 +6,7 @@
 //						write took
 //	rtrs-resent watch NETDEV SECONDS	counts frames with either content of the page
 //
-// Prints "ready" first.
+// Prints "ready" first; who watches, "again" when the page is sent for the second time.
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -46,9 +46,9 @@ int fail(const char *what)
 	return 2;
 }
 
-void ready()
+void say(const char *word)
 {
-	std::puts("ready");
+	std::puts(word);
 	std::fflush(stdout);
 }
 
@@ -66,7 +66,7 @@ int write_and_reuse(const char *device, seconds keep)
 	if (fd < 0 || page == MAP_FAILED)
 		return fail(device);
 	fill(static_cast<char *>(page), kWritten);
-	ready();
+	say("ready");
 	const auto begin = Clock::now();
 	const ssize_t written = pwrite(fd, page, kPage, kOffset);
 	fill(static_cast<char *>(page), kReused);
@@ -89,9 +89,10 @@ int watch(const char *netdev, seconds duration)
 	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
 		return fail(netdev);
-	ready();
+	say("ready");
 	int written = 0;
 	int reused = 0;
+	bool again = false;
 	static std::array<char, 65536> frame;
 	for (const auto end = Clock::now() + duration; Clock::now() < end;) {
 		pollfd p{fd, POLLIN, 0};
@@ -103,6 +104,10 @@ int watch(const char *netdev, seconds duration)
 		const auto size = static_cast<size_t>(n);
 		written += memmem(frame.data(), size, kWritten, kPattern) != nullptr;
 		reused += memmem(frame.data(), size, kReused, kPattern) != nullptr;
+		if (!again && written + reused > 1) {
+			again = true;
+			say("again");
+		}
 	}
 	std::printf("written %d reused %d\n", written, reused);
 	return 0;

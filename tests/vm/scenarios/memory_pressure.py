@@ -5,6 +5,7 @@ from vmlab import rnbd
 from vmlab.lab import Lab
 from vmlab.multipath import folder
 
+BY_HAND = True  # memory is filled and written for minutes; matrix[memory-short] is its short form
 SLOW = True
 OURS = ("client",)
 KINDS = ("stock", "debug")

@@ -9,10 +9,10 @@
 
 namespace rnbd {
 
-// `Event` has values below `Kinds`.
-template <class Event, u32 Kinds> class EventQueue {
+// `Event` has values below `kKinds`.
+template <class Event, u32 kKinds> class EventQueue {
 public:
-	enum : u32 { kRoom = Kinds + 2 };
+	enum : u32 { kRoom = kKinds + 2 };
 
 	void add(Event event)
 	{

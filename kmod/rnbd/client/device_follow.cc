@@ -51,9 +51,9 @@ void Device::follow_cache(const DeviceCondition &now)
 // Link lock held, published.
 //
 // Without a cache the block layer takes FUA from what is submitted, and gives it to us when it has
-// a tag and a path: perhaps when there is a cache. So all writes that begin here before they can
-// have been submitted with the cache known go out with FUA, however long they wait then. A minute
-// is for those that wait for a tag; they get it as answers come.
+// a tag and a path: perhaps when there is a cache. So whatever has come here before the cache is
+// known, or comes in the seconds after, goes out with FUA, however long it waits for a path. What
+// waits longer than that for a tag is not covered: it gets one as answers come.
 void Device::change_limits(const DeviceProperties &was, const DeviceProperties &now)
 {
 	constexpr u64 kForTags = 5 * NSEC_PER_SEC;

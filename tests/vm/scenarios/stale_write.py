@@ -2,7 +2,7 @@
 """A write that was on a path when it died never lands on a newer one: neither from a slow disk nor from the network."""
 
 from vmlab import rnbd
-from vmlab.channel import Job, scale
+from vmlab.channel import scale
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
@@ -28,7 +28,7 @@ def first_letter(lab: Lab, device: str) -> str:
 
 
 def holding_view(lab: Lab, disk: str) -> str:
-    """A second device over the same disk that keeps each write until `let_go`."""
+    """A second device over the same disk that keeps each write until LET_GO."""
     lab.server.run("modprobe dm-delay\n"
                    f"size=$(blockdev --getsz {disk})\n"
                    "dmsetup create --noudevsync slow "
@@ -49,11 +49,6 @@ def kept(lab: Lab) -> int:
 def in_flight(lab: Lab, name: str) -> None:
     rnbd.wait_until(lab.client, f"read -r reads writes </sys/block/{name}/inflight; [ $((reads + writes)) -gt 0 ]", 30,
                     "in flight")
-
-
-def wait_old(lab: Lab, old: Job, may_fail: bool) -> None:
-    result = lab.client.wait(old)
-    rnbd.check(result.ok or may_fail, f"the old write failed: {result.out}")
 
 
 def run(lab: Lab, case: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -26,7 +27,14 @@ def run(*args: str, log: Path | None = None, **variables: str) -> bool:
 
 
 def programs(folder: str = "peer") -> Path:
-    """Where the programs for machines are that tests/<folder> builds; peer: those that speak the protocol."""
-    if not run("-s", "-C", str(TOP / "tests" / folder)):
-        raise AssertionError(f"tests/{folder} does not build")
-    return TOP / "build" / folder
+    """Where the programs for machines are that tests/<folder> builds; peer: those that speak the protocol.
+    Laboratories beside each other ask at the same moment: one of them builds, the others wait for it."""
+    built = TOP / "build" / folder
+    built.mkdir(parents=True, exist_ok=True)
+    log = built / "make.log"
+    with (built / "turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        log.unlink(missing_ok=True)
+        if not run("-s", "-C", str(TOP / "tests" / folder), log=log):
+            raise AssertionError(f"tests/{folder} does not build:\n{log.read_text(errors='replace')[-2000:]}")
+    return built

@@ -48,11 +48,12 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
         word = {"passed": "ok  ", "failed": "FAIL", "skipped": "skip"}[outcome.verdict]
         note = f"  ({outcome.reasons[0]})" if outcome.verdict == "skipped" else ""
         note = f"  ({outcome.count} tests)" if outcome.count != 1 else note
-        print(f"{word} {outcome.name:<36} {outcome.seconds:6.1f} s{note}", flush=True)
+        lines = [f"{word} {outcome.name:<36} {outcome.seconds:6.1f} s{note}"]
         if outcome.verdict == "failed":
-            for reason in outcome.reasons[:12]:
-                print("     " + reason.strip().replace("\n", "\n     "), flush=True)
-            print(f"     logs: {folder(lab, scenario)}", flush=True)
+            reasons = [reason.strip().replace("\n", "\n     ") for reason in outcome.reasons[:12]]
+            lines += [f"     {line}" for line in (*reasons, f"logs: {folder(lab, scenario)}")]
+        # At once: other laboratories write to the same place.
+        print("\n".join(lines), flush=True)
     leaks = _more(leaks, lab.leaks())
     if leaks is not None:
         outcomes.append(Outcome("kmemleak", "failed" if leaks else "passed", 0, leaks))

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 from . import channel, kernel_build, klog, ktap, make, runner, scenario, shares
 from .cache import KEEP, Cache
@@ -253,6 +255,15 @@ class MakeTest(unittest.TestCase):
         self.assertEqual(seen["MINE"], "yes")
         self.assertEqual([k for k in ("KDIR", "ARCH", "BUILD") if k in seen], [])
         self.assertNotIn("j7", seen.get("MAKEFLAGS", ""))
+
+    def test_programs_are_built_by_one_at_a_time(self) -> None:
+        with tempfile.TemporaryDirectory() as top:
+            folder = Path(top) / "tests/slow"
+            folder.mkdir(parents=True)
+            # mkdir fails for whom another make is in between.
+            (folder / "Makefile").write_text("all:\n\t@mkdir busy && sleep 0.2 && rmdir busy\n", encoding="utf-8")
+            with mock.patch.object(make, "TOP", Path(top)), ThreadPoolExecutor() as labs:
+                self.assertEqual(list(labs.map(make.programs, ["slow"] * 3)), [Path(top) / "build/slow"] * 3)
 
 
 def run() -> list[str]:

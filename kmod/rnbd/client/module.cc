@@ -39,6 +39,8 @@ Module::~Module()
 	WRITE_ONCE(stopping_, true);
 	// A map that waits for a silent server would be waited for below.
 	rtrs_clt_abandon_all();
+	// Nor for one that waits for a path. Whoever begins to wait now looks at stopping() first.
+	sessions_.for_each([](Session &session) { session.stop_awaiting(); });
 	// No new session or device.
 	control_.stop_commands();
 	// All devices at once; the last of each session closes it. No request can be in flight,

@@ -107,6 +107,9 @@ public:
 	// For a while, until there is such an epoch: a server that has just started has its clients
 	// back in seconds. Whoever goes on without learns why there is none. Sleeps, killable.
 	void await_introduction();
+
+	// The module is stopping: who waits there looks again. Any context.
+	void stop_awaiting() { introductions_.wake_all(); }
 	// A time of the link, to ask later whether it has been lost since, or was then.
 	struct Since {
 		u32 epoch;

@@ -1,16 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A module is removed while I/O runs: the server's makes I/O fail, the client's ends it; nothing hangs."""
+"""A module is removed while I/O runs: the server's makes I/O fail, the client's ends it; nothing hangs. Nor does it wait
+for a map that waits for a path."""
 
 from vmlab import fio, rnbd
+from vmlab.channel import scale
 from vmlab.lab import Lab
 
-VARIANTS = {"server": {"role": "server"}, "client": {"role": "client"}}
+VARIANTS = {"server": {"role": "server"}, "client": {"role": "client"}, "map": {"role": "map"}}
+SECONDS = 3  # a map waits up to 8 for a path
 LOADED = "[ $(tr -s ' ' </sys/block/{0}/stat | cut -d' ' -f2) -gt 50 ]"
+
+
+def with_waiting_map(lab: Lab, disk: str) -> None:
+    other = rnbd.null_disk(lab.server, "nullb8")
+    for _ in range(2):
+        rnbd.load_client(lab)
+        rnbd.map_device(lab, disk)
+        lab.client.run("echo 1 >$(echo /sys/class/rtrs-client/vm/paths/*)/disconnect")
+        waiting = lab.client.spawn(f"! echo 'sessname=vm device_path={other}' >{rnbd.CTL}/map_device", 60)
+        lab.client.run("sleep 1")
+        rnbd.check(waiting.running, "the map did not wait for a path")
+        seconds = rnbd.timed(lab.client, "rmmod rnbd_client", 60)
+        result = lab.client.wait(waiting)
+        rnbd.check(result.ok, f"the map ended with {result.rc}: {result.out[-200:]}")
+        rnbd.check(seconds < SECONDS * scale(), f"removing the module took {seconds} s")
+        lab.client.run("rmmod rtrs_client rtrs_core")
 
 
 def run(lab: Lab, role: str) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
+    if role == "map":
+        with_waiting_map(lab, disk)
+        return
     for _ in range(2):
         rnbd.load_client(lab)
         name = rnbd.map_device(lab, disk)

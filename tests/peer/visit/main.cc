@@ -2,10 +2,10 @@
 // rtrs-visit: maps a disk of each lie of an rtrs-lie with the kernel's client, uses it, and reports
 // as a KTAP line whether all ended as the lie's outcome says and an honest session works after it.
 //
-//	rtrs-visit --client ADDRESS --server ADDRESS [--port FIRST] [--slow] [NAME...]
+//	rtrs-visit --client ADDRESS --server ADDRESS [--port FIRST] [--slow] [--limit SECONDS] [NAME...]
 //
 // --slow visits those that a client notices by a timeout, side by side; else the others are
-// visited, one after the other.
+// visited, one after the other. One that takes longer than the limit ends the program by SIGALRM.
 #include "visit.hh"
 
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <future>
 #include <getopt.h>
 #include <set>
+#include <unistd.h>
 
 using namespace peer;
 
@@ -22,7 +23,7 @@ namespace {
 int usage()
 {
 	std::fprintf(stderr, "usage: rtrs-visit --client ADDRESS --server ADDRESS [--port FIRST] "
-			     "[--slow] [NAME...]\n");
+			     "[--slow] [--limit SECONDS] [NAME...]\n");
 	return 2;
 }
 
@@ -42,10 +43,12 @@ int main(int argc, char **argv)
 	Addresses addresses;
 	uint16_t port = kFirstLiePort;
 	bool slow = false;
+	unsigned int limit = 0;
 	const option options[] = {{"client", required_argument, nullptr, 'c'},
 				  {"server", required_argument, nullptr, 's'},
 				  {"port", required_argument, nullptr, 'p'},
 				  {"slow", no_argument, nullptr, 'l'},
+				  {"limit", required_argument, nullptr, 't'},
 				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 'c')
@@ -56,6 +59,8 @@ int main(int argc, char **argv)
 			port = static_cast<uint16_t>(std::stoi(optarg));
 		else if (o == 'l')
 			slow = true;
+		else if (o == 't')
+			limit = static_cast<unsigned int>(std::stoul(optarg));
 		else
 			return usage();
 	}
@@ -77,6 +82,7 @@ int main(int argc, char **argv)
 					     visit_safely, addresses, t, honest));
 	unsigned failed = 0;
 	for (size_t i = 0; i < all.size(); i++) {
+		alarm(limit);
 		const std::string text = results[i].get();
 		failed += !text.empty();
 		std::printf("%s %zu %s%s%s\n", text.empty() ? "ok" : "not ok", i + 1,

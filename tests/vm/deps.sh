@@ -8,7 +8,7 @@ PACKAGES=(
 	# building the modules and the in-tree peers; the kernel always by its meta package
 	build-essential linux-headers-amd64 linux-source-6.1 xz-utils kmod bc bison flex libelf-dev libssl-dev
 	# virtual machines and what runs in them
-	qemu-system-x86 busybox-static python3 fio e2fsprogs fdisk parted iproute2 dmsetup
+	qemu-system-x86 busybox-static klibc-utils python3 fio e2fsprogs fdisk parted iproute2 dmsetup
 	util-linux procps dash coreutils xfsprogs lvm2 mdadm cryptsetup-bin
 	# the hostile peer
 	libibverbs-dev librdmacm-dev rdma-core

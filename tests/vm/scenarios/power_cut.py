@@ -3,19 +3,19 @@
 
 from vmlab import rnbd
 from vmlab.lab import Lab
+from vmlab.machine import UPTIME
 
 SLOW = True
 OURS = ("client",)
 TIMEOUT = 20  # seconds, of no_path_timeout
 LOSS = 35 + 15  # until the loss shows, protocol B.3
-NOW = "cut -d' ' -f1 /proc/uptime"
 
 
 def attempt(lab: Lab, name: str, what: str, tag: str):
     """A request that notes when it has failed, or that it has not."""
     disk = f"/dev/{name}"
     files = f"if={disk} of=/dev/null iflag=direct" if what == "read" else f"if=/dev/zero of={disk} oflag=direct"
-    return lab.client.spawn(f"! dd {files} bs=4k count=1 2>/tmp/error.{tag}\n{NOW} >/tmp/failed.{tag}", 200)
+    return lab.client.spawn(f"! dd {files} bs=4k count=1 2>/tmp/error.{tag}\n{UPTIME} >/tmp/failed.{tag}", 200)
 
 
 def run(lab: Lab) -> None:
@@ -32,7 +32,7 @@ def run(lab: Lab) -> None:
     old = f"[ $(cat {entry}/oldest_request_ms) -gt {TIMEOUT * 1000} ]"
     rnbd.wait_until(lab.client, old, TIMEOUT + 30, "requests age")
     lab.server.kill()
-    lost = float(lab.client.run(f"while ! grep -qx closed {entry}/state; do sleep 0.05; done\n{NOW}", LOSS))
+    lost = float(lab.client.run(f"while ! grep -qx closed {entry}/state; do sleep 0.05; done\n{UPTIME}", LOSS))
     # One that begins later has no more time than the others.
     lab.client.run(f"sleep {TIMEOUT // 2}")
     jobs.append(attempt(lab, name, "read", "new"))

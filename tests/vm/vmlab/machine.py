@@ -27,6 +27,7 @@ READY = "vmlab: ready"
 # Of every kernel: KASAN tells of all that it finds, memory that is given out shows what was in it before, and
 # KUnit's suites run.
 CHECKS = "kasan_multi_shot init_on_alloc=0 kunit.enable=1 kcsan.early_enable=1"
+UPTIME = "read -r uptime_ rest_ </proc/uptime; echo $uptime_"  # a script, without a process of its own
 PREFIX = "vmlab-"  # of a machine's folder in /tmp, then the process that owns it
 
 
@@ -206,7 +207,7 @@ class Machine:
 
     def uptime(self) -> float:
         """Seconds on the machine's own clock, which an emulated machine may run slower than the host's."""
-        return float(self.run("cut -d' ' -f1 /proc/uptime"))
+        return float(self.run(UPTIME))
 
     def state(self) -> str:
         """What may explain a failure: modules, network, RDMA, disks."""

@@ -14,6 +14,7 @@ from . import faults, faults_path, rnbd
 from .channel import Job, MachineError, scale
 from .faults import Fault
 from .lab import Lab
+from .machine import UPTIME
 from .multipath import SESSION, folder, verified_load
 from .pulse import Beat, Pulse
 
@@ -113,8 +114,7 @@ class Matrix:
             return
         limit = DONE * scale()
         # It tells its own time: the way into the machine does not count.
-        stamp = "cut -d' ' -f1 /proc/uptime"
-        job = self.lab.client.spawn(f"{stamp}; {script}; {stamp}", 300)
+        job = self.lab.client.spawn(f"{UPTIME}; {script}; {UPTIME}", 300)
         began = time.monotonic()
         while job.running and time.monotonic() < began + limit + 5:
             time.sleep(0.1)

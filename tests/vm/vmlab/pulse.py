@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .channel import Result
-from .machine import Machine
+from .machine import UPTIME, Machine
 
 PROGRAM = Path(__file__).resolve().parents[1] / "guest/pulse"
 LIFE = 1800.0  # seconds after which one that nobody has stopped ends
@@ -50,7 +50,7 @@ class Pulse:
         self._machine.run(f"kill -USR1 $(cat {self._state}.pid)")
 
     def read(self) -> Beat:
-        text, _, clock = self._machine.run(f"cat {self._state}\ncut -d' ' -f1 /proc/uptime").rstrip().rpartition("\n")
+        text, _, clock = self._machine.run(f"cat {self._state}\n{UPTIME}").rstrip().rpartition("\n")
         rounds, errors, wrong, gap, mean, last, error = text.split(maxsplit=6)
         since = max(float(clock) - float(last), 0.0)
         return Beat(int(rounds), int(errors), int(wrong), max(float(gap), since), float(mean), since, error.strip())

@@ -10,7 +10,7 @@ import shlex
 
 from .channel import CommandFailed, MachineError
 from .lab import Lab
-from .machine import Machine
+from .machine import UPTIME, Machine
 
 CTL = "/sys/class/rnbd-client/ctl"
 _BY_TEXT = {os.strerror(number): name for number, name in sorted(errno.errorcode.items(), reverse=True)}
@@ -162,16 +162,15 @@ def work_during(lab: Lab, side: str, script: str, limit: float) -> dict[str, int
 
 def timed(machine: Machine, script: str, limit: float = 60) -> float:
     """Seconds that a script takes inside the machine, the way into it not counted."""
-    stamp = "cut -d' ' -f1 /proc/uptime"
-    words = machine.run(f"{stamp}\n{script}\n{stamp}", limit).split()
+    words = machine.run(f"{UPTIME}\n{script}\n{UPTIME}", limit).split()
     return float(words[-1]) - float(words[0])
 
 
 def wait_until(machine: Machine, condition: str, limit: float, what: str) -> float:
     """Seconds until a shell condition holds inside the machine."""
-    script = f"while ! {{ {condition}; }} >/dev/null 2>&1; do sleep 0.2; done\ncut -d' ' -f1 /proc/uptime"
-    begin = machine.uptime()
+    script = f"{UPTIME}\nwhile ! {{ {condition}; }} >/dev/null 2>&1; do sleep 0.2; done\n{UPTIME}"
     result = machine.try_run(script, limit)
     if not result.ok:
         raise AssertionError(f"{machine.name}: {what}: not within {limit:.0f} s")
-    return float(result.out) - begin
+    begin, end = result.out.split()
+    return float(end) - float(begin)

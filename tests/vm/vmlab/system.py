@@ -44,7 +44,7 @@ DefaultDependencies=no
 Requires=vmlab-network.service
 After=vmlab-network.service
 [Service]
-ExecStart=/usr/bin/dash /agent installed
+ExecStart=/agent installed
 Environment=PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C
 KillMode=process
 """
@@ -102,8 +102,8 @@ def _fill(root: Path) -> None:
     policy.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
     policy.chmod(0o755)
     shutil.copy(initramfs.BUSYBOX, root / "bb/busybox")
-    for name in initramfs.SCRIPTS:
-        shutil.copy(initramfs.GUEST / name, root / name)
+    for file in (initramfs.NETWORK, initramfs.agent()):
+        shutil.copy(file, root / file.name)
     _fill_dpkg(root / "var/lib/dpkg")
 
 

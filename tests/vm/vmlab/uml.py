@@ -14,7 +14,7 @@ from pathlib import Path
 from . import initramfs
 from .machine import CHECKS, STATE, Machine
 
-FOLDERS = ("dev", "proc", "sys", "tmp", "run", "usr", "share", "mnt", "etc", "root", "var", "bb")
+FOLDERS = ("dev", "proc", "sys", "tmp", "run", "usr", "share", "mnt", "etc", "root", "var", "bb", "quick")
 
 
 class UmlMachine(Machine):
@@ -44,13 +44,15 @@ class UmlMachine(Machine):
             (root / name).mkdir(parents=True)
         for name in ("bin", "sbin", "lib", "lib64"):
             (root / name).symlink_to(f"usr/{name}")
+        for name, target in initramfs.QUICK.items():
+            (root / "quick" / name).symlink_to(target)
         for name, text in initramfs.ETC.items():
             (root / "etc" / name).write_text(text, encoding="utf-8")
         (root / "etc/mtab").symlink_to("/proc/self/mounts")
         shutil.copy(initramfs.BUSYBOX, root / "bb/busybox")
         shutil.copy(initramfs.GUEST / "init-uml", root / "init")
-        for name in initramfs.SCRIPTS:
-            shutil.copy(initramfs.GUEST / name, root / name)
+        for file in (initramfs.NETWORK, initramfs.agent()):
+            shutil.copy(file, root / file.name)
 
     def netdev(self, nic: int = 0) -> str:
         return f"vec{nic}"

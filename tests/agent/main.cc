@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Serves the control channel of a machine in tests/vm: the first process once /usr is there, or a unit of an
- * installed system, whose network is up by then ("installed"). Its argument is the device, or none to look for it.
- * Requests are lines "RUN id seconds" with the script in /share/id.sh; the answer is "DONE id status" with the output
- * in /share/id.out. Scripts run side by side, each in a process group of its own, which is ended at its deadline.
+ * Serves the control channel of a machine in tests/vm: the first process once /usr is there, or a
+ * unit of an installed system, whose network is up by then ("installed"). Its argument is the
+ * device, or none to look for it. Requests are lines "RUN id seconds" with the script in
+ * /share/id.sh; the answer is "DONE id status" with the output in /share/id.out. Scripts run side
+ * by side, each in a process group of its own, which is ended at its deadline.
  *
- * A program and no script, because a process costs some machines a tenth of a second and more: a script that is asked
- * for costs one, the shell that runs it, started without copying this process.
+ * A program and no script, because a process costs some machines a tenth of a second and more: a
+ * script that is asked for costs one, the shell that runs it, started without copying this process.
  */
 
 #include <algorithm>
@@ -69,7 +70,8 @@ std::optional<pid_t> start(const std::string &script, const std::string &output)
 	posix_spawn_file_actions_t files;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+	posix_spawn_file_actions_addopen(&files, 1, output.c_str(),
+					 O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
 	posix_spawn_file_actions_adddup2(&files, 1, 2);
 
 	posix_spawnattr_t attributes;
@@ -82,7 +84,8 @@ std::optional<pid_t> start(const std::string &script, const std::string &output)
 
 	std::array<const char *, 3> args{"sh", script.c_str(), nullptr};
 	pid_t pid = 0;
-	int error = posix_spawn(&pid, kShell, &files, &attributes, const_cast<char **>(args.data()), environ);
+	int error = posix_spawn(&pid, kShell, &files, &attributes, const_cast<char **>(args.data()),
+				environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	if (error)
@@ -94,7 +97,8 @@ std::optional<pid_t> start(const std::string &script, const std::string &output)
 std::string find_port()
 {
 	std::error_code ignored;
-	for (const auto &entry : std::filesystem::directory_iterator("/sys/class/virtio-ports", ignored)) {
+	for (const auto &entry :
+	     std::filesystem::directory_iterator("/sys/class/virtio-ports", ignored)) {
 		std::string name;
 		std::ifstream(entry.path() / "name") >> name;
 		if (name == "vmlab")
@@ -104,7 +108,7 @@ std::string find_port()
 }
 
 class Agent {
-      public:
+public:
 	Agent(int port, int signals) : port_(port), signals_(signals) {}
 
 	/// Until the other end has gone.
@@ -113,7 +117,8 @@ class Agent {
 		answer("READY " + release());
 		for (;;) {
 			std::array<pollfd, 2> events{{{port_, POLLIN, 0}, {signals_, POLLIN, 0}}};
-			if (poll(events.data(), events.size(), until_next_deadline()) < 0 && errno != EINTR)
+			if (poll(events.data(), events.size(), until_next_deadline()) < 0 &&
+			    errno != EINTR)
 				return;
 			if (events[1].revents) {
 				signalfd_siginfo ignored;
@@ -126,7 +131,7 @@ class Agent {
 		}
 	}
 
-      private:
+private:
 	static std::string release()
 	{
 		utsname names{};
@@ -165,8 +170,10 @@ class Agent {
 		size_t first = line.find(' ');
 		size_t second = line.find(' ', first + 1);
 		int seconds = 0;
-		if (first == std::string::npos || second == std::string::npos || line.substr(0, first) != "RUN" ||
-		    std::from_chars(line.data() + second + 1, line.data() + line.size(), seconds).ec != std::errc())
+		if (first == std::string::npos || second == std::string::npos ||
+		    line.substr(0, first) != "RUN" ||
+		    std::from_chars(line.data() + second + 1, line.data() + line.size(), seconds)
+			    .ec != std::errc())
 			return;
 		std::string id = line.substr(first + 1, second - first - 1);
 		std::optional<pid_t> pid = start("/share/" + id + ".sh", "/share/" + id + ".out");
@@ -180,14 +187,15 @@ class Agent {
 	{
 		int status = 0;
 		for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-			auto job = std::find_if(jobs_.begin(), jobs_.end(), [=](const Job &j) { return j.pid == pid; });
+			auto job = std::find_if(jobs_.begin(), jobs_.end(),
+						[=](const Job &j) { return j.pid == pid; });
 			if (job == jobs_.end())
 				continue;
 			// As timeout(1) has it, whatever the script made of being told to end.
-			int code = job->sent == SIGKILL ? 128 + SIGKILL :
-				   job->sent		? 124 :
-				   WIFSIGNALED(status)	? 128 + WTERMSIG(status) :
-							  WEXITSTATUS(status);
+			int code = job->sent == SIGKILL	 ? 128 + SIGKILL
+				   : job->sent		 ? 124
+				   : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+							 : WEXITSTATUS(status);
 			answer("DONE " + job->id + " " + std::to_string(code));
 			jobs_.erase(job);
 		}

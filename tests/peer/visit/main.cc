@@ -2,7 +2,8 @@
 // rtrs-visit: maps a disk of each lie of an rtrs-lie with the kernel's client, uses it, and reports
 // as a KTAP line whether all ended as the lie's outcome says and an honest session works after it.
 //
-//	rtrs-visit --client ADDRESS --server ADDRESS [--port FIRST] [--slow] [--limit SECONDS] [NAME...]
+//	rtrs-visit --client ADDRESS --server ADDRESS
+//		   [--port FIRST] [--slow] [--limit SECONDS] [NAME...]
 //
 // --slow visits those that a client notices by a timeout, side by side; else the others are
 // visited, one after the other. One that takes longer than the limit ends the program by SIGALRM.

@@ -22,9 +22,7 @@ def run(lab: Lab, invalidate: str) -> None:
     rnbd.load_server(lab, always_invalidate=invalidate, sess_queue_depth=60)
     rnbd.load_client(lab)
     # What waits in a queue of the server, waits for nothing of the same queue: one item at a time has to do.
-    lab.server.run("for queue in wq close time; do\n"
-                   "    echo 1 >/sys/devices/virtual/workqueue/rtrs_server_$queue/max_active\n"
-                   "done")
+    rnbd.limit_work(lab.server, rnbd.SERVER_WORK)
     lab.client.run("modprobe -a ib_uverbs rdma_ucm")
     name = rnbd.map_device(lab, disk, access_mode="migration")
     honest = gentle_load(lab, name, 900)

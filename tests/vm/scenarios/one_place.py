@@ -14,7 +14,7 @@ def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     rnbd.load_client(lab)
-    lab.client.run("\n".join(f"echo 1 >/sys/devices/virtual/workqueue/{queue}/max_active" for queue in QUEUES))
+    rnbd.limit_work(lab.client, QUEUES)
     name = rnbd.map_device(lab, disk, nics=(0, 1))
     third = rnbd.path_option(lab, 1, family=6).removeprefix("path=")
     rnbd.write(lab.client, f"{SESSION}/add_path", third)

@@ -160,7 +160,8 @@ class MemoryShort(Fault):
 
 
 class QueueFull(Fault):
-    """Clients that nobody asked for keep the server's work busy: sessions that vanish, floods of fences."""
+    """The server's work has one place, which clients that nobody asked for keep busy: sessions that vanish, floods of
+    fences."""
 
     title = "the server's queue of work is full"
     ATTACKS = "fence-flood vanish-after-info-req vanish-with-requests epoch-goes-on"
@@ -172,6 +173,8 @@ class QueueFull(Fault):
     def begin(self, name: str) -> None:
         self.lab.client.run("modprobe -a ib_uverbs rdma_ucm\nrm -f /tmp/peace /tmp/attacks", 30)
         attack = self.lab.client.put(make.programs() / "rtrs-attack")
+        if self.lab.ours("server"):
+            rnbd.limit_work(self.lab.server, rnbd.SERVER_WORK)
         self._job = self.lab.client.spawn(
             f"while [ ! -e /tmp/peace ]; do\nIBV_DRIVERS=rxe {attack} --server {self.lab.server.address()} "
             f"--device /dev/mapper/{VICTIM} {self.ATTACKS} >>/tmp/attacks 2>&1 || :\ndone", 900)
@@ -182,6 +185,8 @@ class QueueFull(Fault):
         if self._job:
             self.lab.client.wait(self._job)
             self._job = None
+        if self.lab.ours("server"):
+            rnbd.limit_work(self.lab.server, rnbd.SERVER_WORK, 256)
 
 
 # A path's memory is this product; twelve paths fit into a machine.

@@ -48,6 +48,14 @@ def unload_server(lab: Lab) -> None:
     lab.server.run("rmmod rnbd_server\nrmmod rtrs_server\nrmmod rtrs_core", 90)
 
 
+SERVER_WORK = ("rtrs_server_wq", "rtrs_server_close", "rtrs_server_time")
+
+
+def limit_work(machine: Machine, queues: tuple[str, ...], places: int = 1) -> None:
+    """How many items of a work queue run at the same time; 256 unless somebody says."""
+    machine.run("\n".join(f"echo {places} >/sys/devices/virtual/workqueue/{queue}/max_active" for queue in queues))
+
+
 # --- disks of the server
 
 def null_disk(machine: Machine, name: str = "nullb7", megabytes: int = 64, **attributes: object) -> str:

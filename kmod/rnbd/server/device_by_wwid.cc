@@ -2,7 +2,8 @@
 // The device with an identity, among those that a session may open by a name: the nodes beneath the
 // search path, or in /dev where that is "/". Folders are not followed by links, nodes are, as in
 // device_search.cc. It is a search by hand, for the rare case that a disk came back under another
-// name, and it opens one device after the other for a moment to see which one it is.
+// name. Which one it is shows when it is open. A disk that hangs may hold up whoever opens it, so
+// those that look right from outside are opened first, and the others only if none of these is it.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/file.hh>
@@ -37,7 +38,11 @@ public:
 		size_ = out.size();
 		if (out.text() == TextView("/."))
 			TRY(append("dev"));
-		return look_into(0);
+		TRY(look_into(0));
+		open_those(true);
+		if (!matches_)
+			open_those(false);
+		return {};
 	}
 	// ENOENT if there is none, or it is not certain which.
 	Result<dev_t> found() const
@@ -87,19 +92,29 @@ private:
 		dev_t number = 0;
 		const int code = lookup_bdev(path_, &number);
 		if (!code)
-			compare(number);
+			note(number);
 		else if (code == -ENOTBLK && depth + 1 < kMaxDepth)
 			static_cast<void>(look_into(depth + 1)); // if it is a folder
 	}
 
-	void compare(dev_t number)
+	void note(dev_t number)
 	{
 		for (u32 i = 0; i < devices_; i++)
 			if (seen_[i] == number)
 				return;
-		if (devices_ == kMaxDevices)
-			return;
-		seen_[devices_++] = number;
+		if (devices_ < kMaxDevices)
+			seen_[devices_++] = number;
+	}
+
+	void open_those(bool that_look_right)
+	{
+		for (u32 i = 0; i < devices_; i++)
+			if ((identify_unopened(seen_[i]) == wanted_) == that_look_right)
+				compare(seen_[i]);
+	}
+
+	void compare(dev_t number)
+	{
 		Result<BlockDevice> device = BlockDevice::open(number, false);
 		if (!device.ok() || !device->capacity().value ||
 		    !(identify_device(device->get(), server_id_) == wanted_))

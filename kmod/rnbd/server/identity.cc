@@ -51,18 +51,24 @@ bool write_unique_id(TextWriter &out, gendisk *disk)
 }
 
 // Drivers without the method above show their identifiers in sysfs only, where udev reads them,
-// too. If sysfs is not mounted at its place, they have none. What was read, without blanks at its
-// ends; some are binary, with a head of `skip` bytes.
-TextView read_attribute(gendisk *disk, const char *name, char (&text)[kLongest], usize skip = 0)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s", MAJOR(disk_devt(disk)),
-		 MINOR(disk_devt(disk)), name);
-	const usize size = cxxrt::read_file(path, text, sizeof(text));
-	return size == sizeof(text) ? TextView() : trim_blanks(TextView(text, size).skip(skip));
-}
+// too. If sysfs is not mounted at its place, they have none.
+struct SysfsFolder {
+	dev_t device;
+	const char *below = ""; // from that device's folder to that of the attributes
 
-bool write_sysfs_id(TextWriter &out, gendisk *disk)
+	// What was read, without blanks at its ends; some are binary, with a head of `skip` bytes.
+	TextView read(const char *name, char (&text)[kLongest], usize skip = 0) const
+	{
+		char path[64];
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s%s", MAJOR(device),
+			 MINOR(device), below, name);
+		const usize size = cxxrt::read_file(path, text, sizeof(text));
+		return size == sizeof(text) ? TextView()
+					    : trim_blanks(TextView(text, size).skip(skip));
+	}
+};
+
+bool write_sysfs_id(TextWriter &out, const SysfsFolder &folder)
 {
 	constexpr struct {
 		const char *file;
@@ -74,7 +80,7 @@ bool write_sysfs_id(TextWriter &out, gendisk *disk)
 		      {"md/uuid", "md."}};
 	for (const auto &kind : kFiles) {
 		char text[kLongest];
-		const TextView id = read_attribute(disk, kind.file, text);
+		const TextView id = folder.read(kind.file, text);
 		if (id.empty())
 			continue;
 		out.put(kind.prefix).put(id);
@@ -84,7 +90,7 @@ bool write_sysfs_id(TextWriter &out, gendisk *disk)
 }
 
 // Somebody chose it, for the disks of one machine at best.
-bool write_serial(TextWriter &out, gendisk *disk, const char *server_id)
+bool write_serial(TextWriter &out, const SysfsFolder &folder, const char *server_id)
 {
 	// Of an INQUIRY page: a head, and the serial number.
 	constexpr usize kPageHead = 4;
@@ -96,7 +102,7 @@ bool write_serial(TextWriter &out, gendisk *disk, const char *server_id)
 		return false;
 	for (const auto &kind : kFiles) {
 		char text[kLongest];
-		const TextView serial = read_attribute(disk, kind.file, text, kind.skip);
+		const TextView serial = folder.read(kind.file, text, kind.skip);
 		if (serial.empty())
 			continue;
 		out.put("rnbd.").put(TextView::of(server_id)).put('.').put(serial);
@@ -105,18 +111,8 @@ bool write_serial(TextWriter &out, gendisk *disk, const char *server_id)
 	return false;
 }
 
-} // namespace
-
-Wwid identify_device(block_device *bdev, const char *server_id)
+Wwid to_wwid(const TextWriter &out)
 {
-	char text[2 * kLongest];
-	TextWriter out(text, sizeof(text));
-	gendisk *disk = bdev->bd_disk;
-	if (!write_unique_id(out, disk) && !write_sysfs_id(out, disk) &&
-	    !write_serial(out, disk, server_id))
-		return {};
-	if (bdev->bd_partno)
-		out.put("-part").put_unsigned(bdev->bd_partno);
 	if (out.truncated())
 		return {};
 	Result<Wwid> wwid = Wwid::from(out.text());
@@ -129,6 +125,35 @@ Wwid identify_device(block_device *bdev, const char *server_id)
 	put_digest(digest, out.text());
 	Result<Wwid> replaced = Wwid::from(digest.text());
 	return replaced.ok() ? replaced.take() : Wwid();
+}
+
+} // namespace
+
+Wwid identify_device(block_device *bdev, const char *server_id)
+{
+	char text[2 * kLongest];
+	TextWriter out(text, sizeof(text));
+	gendisk *disk = bdev->bd_disk;
+	const SysfsFolder folder{disk_devt(disk)};
+	if (!write_unique_id(out, disk) && !write_sysfs_id(out, folder) &&
+	    !write_serial(out, folder, server_id))
+		return {};
+	if (bdev->bd_partno)
+		out.put("-part").put_unsigned(bdev->bd_partno);
+	return to_wwid(out);
+}
+
+Wwid identify_unopened(dev_t device)
+{
+	char text[2 * kLongest];
+	TextWriter out(text, sizeof(text));
+	char number[kLongest];
+	const TextView part = SysfsFolder{device}.read("partition", number);
+	if (!write_sysfs_id(out, {device, part.empty() ? "" : "../"}))
+		return {};
+	if (!part.empty())
+		out.put("-part").put(part);
+	return to_wwid(out);
 }
 
 void write_server_id(TextWriter &out, const rnbd_server_settings &settings)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The server takes seconds to open a device: heartbeats and I/O of other devices in the same session do not wait."""
+"""The server takes seconds to open a device: heartbeats and I/O of other devices in the same session do not wait, nor
+does who looks for another device by its wwid."""
 
 from vmlab import rnbd
 from vmlab.lab import Lab
@@ -7,6 +8,20 @@ from vmlab.multipath import SESSION, folder
 
 OURS = ("client", "server")
 READ = 3.0  # seconds that a read of this disk takes
+
+
+def by_wwid(lab: Lab, below: str, slow: str) -> None:
+    disk = lab.server.run("modprobe dm_mod\ndmsetup create --noudevsync one --uuid TEST-20 "
+                          f"--table \"0 $(blockdev --getsz {below}) linear {below} 0\"\n"
+                          "dmsetup mknodes one\nreadlink -f /dev/mapper/one").strip()
+    opening = lab.server.spawn(f"for i in 1 2 3; do blockdev --rereadpt {slow}; done", 120)
+    lab.server.run("sleep 0.5")
+    seconds = rnbd.timed(lab.client, f"echo '{rnbd.map_text(lab, 'wwid:dm.TEST-20')}' >{rnbd.CTL}/map_device", 120)
+    rnbd.check(opening.running, "nobody was opening the slow device any more")
+    rnbd.check(seconds < READ, f"to map {disk} by its wwid took {seconds:.1f} s")
+    rnbd.unmap(lab, rnbd.mapped_name(lab, "wwid:dm.TEST-20"))
+    rnbd.check(lab.server.wait(opening).ok, "the slow device could not be opened")
+    lab.server.run("dmsetup remove --noudevsync --retry one")
 
 
 def run(lab: Lab) -> None:
@@ -33,3 +48,4 @@ def run(lab: Lab) -> None:
     rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/stats/reconnects'").split(), ["0", "0"], "reconnects")
     rnbd.unmap(lab, rnbd.mapped_name(lab, slow))
     rnbd.unmap(lab, name)
+    by_wwid(lab, fast, slow)

@@ -234,9 +234,14 @@ private:
 int main(int argc, char **argv)
 {
 	std::string port = argc > 1 ? argv[1] : "";
-	if (port == "installed")
+	if (port == "installed") {
 		port.clear();
-	else if (std::system("/usr/bin/dash /network"))
+		// A unit's main process is ended early in a shutdown (KillMode=process). Who began
+		// it, or watches it, is answered until the last.
+		if (fork() > 0)
+			for (;;)
+				pause();
+	} else if (std::system("/usr/bin/dash /network")) // its own unit in an installed system
 		say("the network has a problem");
 	if (port.empty())
 		port = find_port();

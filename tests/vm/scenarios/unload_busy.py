@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A module is removed while I/O runs: the server's makes I/O fail, the client's ends it; nothing hangs. Nor does it wait
-for a map that waits for a path."""
+"""A module is removed while I/O runs: the server's makes I/O fail, the client's ends it; nothing hangs. Nor does it
+wait for a map that waits for a path."""
 
 from vmlab import fio, rnbd
 from vmlab.channel import scale

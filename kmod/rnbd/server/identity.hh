@@ -15,8 +15,8 @@ namespace rnbd {
 // May sleep, as long as the device does.
 Wwid identify_device(block_device *bdev, const char *server_id);
 
-// What sysfs alone says of it, without an open, which waits for a disk that hangs: an identifier,
-// no serial number. Of most disks that is the same as above. Sleeps for memory only.
+// What sysfs alone says of it, without an open: an identifier, no serial number, for which some
+// drivers ask the disk. Of most disks that is the same as above. May sleep.
 Wwid identify_unopened(dev_t device);
 
 // What tells this machine from others: what the administrator says, or a digest of what hardware

@@ -23,6 +23,7 @@ class Fault:
     fsync_fails = False  # only its flushes do
     depth = 64
     busy = False  # the victim's user has many requests in flight
+    is_load = False  # it is that user, and over when its last request is
     mean_matters = False  # the neighbour's mean time is bounded, too
     seconds = 20.0  # that it lasts at least
     in_turn = True  # after and before others, on one disk
@@ -106,7 +107,7 @@ class Full(Fault):
     """It works, but takes four requests at a time, 100 ms each: who submits more waits for a place."""
 
     title = "the disk has more requests than places for them"
-    busy = mean_matters = True
+    busy = is_load = mean_matters = True
     in_turn = False
     depth = 192
 
@@ -118,7 +119,7 @@ class Full(Fault):
         pass
 
     def begin(self, name: str) -> None:
-        pass  # the load is the trouble
+        pass  # is_load
 
     def end(self) -> None:
         pass

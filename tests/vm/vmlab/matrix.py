@@ -52,6 +52,7 @@ class Matrix:
         self.options: dict[str, object] = {"no_path_timeout": WAIT} if lab.ours("client") else {}
         self.pulses: dict[str, Pulse] = {}
         self.load: Job | None = None
+        self.load_errors = ""
 
     # --- what is there before
 
@@ -96,6 +97,8 @@ class Matrix:
         time.sleep(max(0.0, began + self.fault.seconds - time.monotonic()))
         self.neighbours(alone)
         self.fault.end()
+        if self.fault.is_load:
+            self.end_load()
         self.afterwards(time.monotonic() - began)
         self.tear_down()
 
@@ -170,12 +173,21 @@ class Matrix:
         good = goes_on and met and not beat.wrong
         if (self.fault.victim_fails or self.fault.fsync_fails) and not before.errors:
             good, text = False, text + ", and met no error meanwhile"
-        if self.load:
-            self.lab.client.run("touch /tmp/stop")
-            result = self.lab.client.wait(self.load)
-            if not result.ok:
-                good, text = False, f"{text}; its I/O met errors: {result.out.strip()[-300:]}"
-        self.cells.put("victim", good, text if goes_on else text + ", and does not go on")
+        if not goes_on:
+            text += ", and does not go on"
+        self.end_load()
+        if self.load_errors:
+            good, text = False, f"{text}; its I/O met errors: {self.load_errors}"
+        self.cells.put("victim", good, text)
+
+    def end_load(self) -> None:
+        """The victim's user stops when the round of now is over. Once is enough."""
+        if not self.load:
+            return
+        self.lab.client.run("touch /tmp/stop")
+        result, self.load = self.lab.client.wait(self.load), None
+        if not result.ok:
+            self.load_errors = result.out.strip()[-300:] or "of which it says nothing"
 
     def tear_down(self) -> None:
         for what, pulse in self.pulses.items():

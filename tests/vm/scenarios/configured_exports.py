@@ -66,6 +66,26 @@ def rules(lab: Lab, disk: str) -> None:
     lab.client.run("[ -z \"$(ls /sys/class/rtrs-client/vm 2>/dev/null)\" ]")
 
 
+def no_other_name(lab: Lab, below: str) -> None:
+    """Who is kept out of an export is kept out of its disk: he does not get it back by its wwid under another name."""
+    disk = rnbd.named_disk(lab.server, below, "thing", "TEST-21")
+    for export in ("mine", "other"):
+        lab.server.run(f"mkdir {TREE}/{export}")
+        rnbd.write(lab.server, f"{TREE}/{export}/device_path", disk)
+        rnbd.write(lab.server, f"{TREE}/{export}/enable", "1")
+    try:
+        name = rnbd.map_device(lab, "mine")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/wwid"), "dm.TEST-21", "wwid")
+        rnbd.write(lab.server, f"{TREE}/mine/allowed_sessions", "none")
+        closed_out(lab, name)
+        rnbd.equal(rnbd.read(lab.server, f"{TREE}/other/users"), "0", "users of the other export")
+        # It is to be had by who asks for it: what keeps him from it is the refusal.
+        rnbd.unmap(lab, rnbd.map_device(lab, "wwid:dm.TEST-21"))
+    finally:
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
+        lab.server.run(f"sleep 0.5\nrmdir {TREE}/mine {TREE}/other\ndmsetup remove --noudevsync --retry thing")
+
+
 def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y\n"
@@ -86,3 +106,4 @@ def run(lab: Lab) -> None:
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     rnbd.unmap(lab, rnbd.map_device(lab, disk))
+    no_other_name(lab, disk)

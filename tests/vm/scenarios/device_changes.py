@@ -70,13 +70,6 @@ def closed(lab: Lab, disk: str) -> None:
     rnbd.unmap(lab, name)
 
 
-def named(lab: Lab, name: str, uuid: str, disk: str) -> str:
-    """A device over a disk that has an identity, which null_blk has not."""
-    lab.server.run(f"modprobe dm_mod\ndmsetup create --noudevsync {name} --uuid {uuid} "
-                   f"--table \"0 $(blockdev --getsz {disk}) linear {disk} 0\"\ndmsetup mknodes {name}")
-    return lab.server.run(f"readlink -f /dev/mapper/{name}").strip()
-
-
 def wwid(lab: Lab, name: str) -> str:
     return lab.client.run(f"cat /sys/block/{name}/wwid 2>/dev/null || true").strip()
 
@@ -84,7 +77,7 @@ def wwid(lab: Lab, name: str) -> str:
 def identity(lab: Lab, disk: str, other: str) -> None:
     """The same in each session; a digest of what is too long; none of a disk that has none, whatever its name is."""
     long = "LVM-" + "x" * 123
-    one, two = named(lab, "one", "TEST-17", disk), named(lab, "two", long, other)
+    one, two = rnbd.named_disk(lab.server, disk, "one", "TEST-17"), rnbd.named_disk(lab.server, other, "two", long)
     names = [rnbd.map_device(lab, one, access_mode="migration"),
              rnbd.map_device(lab, one, session="vm2", access_mode="migration"), rnbd.map_device(lab, two)]
     wwids = [wwid(lab, n) for n in names]
@@ -100,7 +93,8 @@ def identity(lab: Lab, disk: str, other: str) -> None:
 
 def exchanged(lab: Lab, below: str, beside: str) -> None:
     """Another device under the same name after a reconnect is refused; the right one is taken under any name."""
-    disk, other = named(lab, "one", "TEST-18", below), named(lab, "two", "TEST-19", beside)
+    disk = rnbd.named_disk(lab.server, below, "one", "TEST-18")
+    other = rnbd.named_disk(lab.server, beside, "two", "TEST-19")
     lab.server.run(f"ln -s {disk} /dev/thing")
     name = rnbd.map_device(lab, "/dev/thing", no_path_timeout=-1)
     lab.client.run(f"dd if=/usr/bin/bash of=/dev/{name} bs=64k count=8 oflag=direct conv=fsync 2>/dev/null")
@@ -113,7 +107,7 @@ def exchanged(lab: Lab, below: str, beside: str) -> None:
     lab.client.run("sleep 7")
     rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "state with another device")
     rnbd.check("The server has another device of that name" in lab.client.log(), "no word of the other device")
-    named(lab, "one", "TEST-18", below)
+    rnbd.named_disk(lab.server, below, "one", "TEST-18")
     state(lab, name, "open", NOTICE)
     rnbd.check("under another name now: wwid:dm.TEST-18" in lab.client.log(), "no word of the other name")
     rnbd.check(lab.client.wait(reader).ok, "the reader that waited failed")

@@ -11,9 +11,7 @@ READ = 3.0  # seconds that a read of this disk takes
 
 
 def by_wwid(lab: Lab, below: str, slow: str) -> None:
-    disk = lab.server.run("modprobe dm_mod\ndmsetup create --noudevsync one --uuid TEST-20 "
-                          f"--table \"0 $(blockdev --getsz {below}) linear {below} 0\"\n"
-                          "dmsetup mknodes one\nreadlink -f /dev/mapper/one").strip()
+    disk = rnbd.named_disk(lab.server, below, "one", "TEST-20")
     opening = lab.server.spawn(f"for i in 1 2 3; do blockdev --rereadpt {slow}; done", 120)
     lab.server.run("sleep 0.5")
     seconds = rnbd.timed(lab.client, f"echo '{rnbd.map_text(lab, 'wwid:dm.TEST-20')}' >{rnbd.CTL}/map_device", 120)

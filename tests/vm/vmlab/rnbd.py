@@ -75,6 +75,13 @@ def ram_disk(machine: Machine, megabytes: int = 64) -> str:
     return "/dev/ram0"
 
 
+def named_disk(machine: Machine, below: str, name: str, uuid: str) -> str:
+    """A device of the mapper over a disk: it has an identity, `dm.UUID` as a wwid, which null_blk has not; its node."""
+    return machine.run(f"modprobe dm_mod\ndmsetup create --noudevsync {name} --uuid {uuid} "
+                       f"--table \"0 $(blockdev --getsz {below}) linear {below} 0\"\ndmsetup mknodes {name}\n"
+                       f"readlink -f /dev/mapper/{name}").strip()
+
+
 # --- mapping
 
 def path_option(lab: Lab, nic: int = 0, family: int = 4) -> str:

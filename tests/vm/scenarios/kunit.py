@@ -2,7 +2,7 @@
 """The KUnit suites of tests/kunit pass, each module loaded twice; the number of cases is printed."""
 
 from vmlab import ktap, rnbd
-from vmlab.lab import ROOT, Lab
+from vmlab.lab import Lab
 
 KINDS = ("debug", "uml")
 OURS = ("client",)
@@ -12,7 +12,7 @@ LIMIT = 240
 
 def run(lab: Lab) -> int:
     """The number of cases that passed in one turn."""
-    built = lab.options.modules or ROOT / "build" / lab.kernel.release
+    built = lab.modules_of("client")
     modules = sorted(built.glob("tests/kunit/**/*-kunit.ko"))
     rnbd.check(modules, f"no suites below {built}/tests/kunit: run make with the KDIR of this kernel")
     client = lab.client

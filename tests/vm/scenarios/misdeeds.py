@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vmlab import klog, rnbd
-from vmlab.lab import ROOT, Lab
+from vmlab.lab import Lab
 from vmlab.machine import MachineError
 
 KINDS = ("debug", "uml", "kcsan")
@@ -82,7 +82,7 @@ def commit(lab: Lab, name: str, report: Report) -> str:
 
 def run(lab: Lab) -> int:
     """The number of misdeeds that were reported."""
-    built = lab.options.modules or ROOT / "build" / lab.kernel.release
+    built = lab.modules_of("client")
     module = built / "tests/misdeeds/misdeeds.ko"
     rnbd.check(module.is_file(), f"no {module}: run make with the KDIR of this kernel")
     rnbd.equal(sorted(load(lab, module)), sorted(REPORTS), "misdeeds of the module")

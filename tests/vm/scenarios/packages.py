@@ -79,7 +79,8 @@ def install(lab: Lab) -> None:
     for role in ROLES:
         machine = lab.machines[role]
         debs = " ".join(machine.put(package(name)) for name in ("rnbdadm", "rnbd-dkms"))
-        modules = " ".join(machine.put(p) for p in find_ours(lab.our_modules, lab.kernel) if p.stem in NAMES)
+        modules = " ".join(machine.put(p) for p in find_ours(lab.modules_of(role), lab.kernels[role])
+                           if p.stem in NAMES)
         jobs.append((machine, machine.spawn(
             f"dpkg -i {debs}\nversion=$(dpkg-query -W -f '${{Version}}' rnbd-dkms)\n"
             f"mkdir -p {tree}/module {tree}/log\ncp {modules} {tree}/module/\n"

@@ -17,7 +17,7 @@ KEEP_DISKS = ("stock", "debug")  # others have no driver for a disk that fails i
 
 def plug_in_disk(lab: Lab) -> str:
     """A disk that was there a second later than the network, and so dies a second earlier."""
-    slow = lab.server.put(lab.our_modules / "tests/misdeeds/slow_shutdown.ko")
+    slow = lab.server.put(lab.modules_of("server") / "tests/misdeeds/slow_shutdown.ko")
     lab.server.run("modprobe virtio_scsi\nf=$(readlink -f /sys/bus/virtio/drivers/virtio_scsi/virtio*/..)\n"
                    f"echo 1 >$f/remove\ninsmod {slow}\necho 1 >/sys/bus/pci/rescan", 30)
     return lab.server.find_disks()[0]

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from vmlab import make, rnbd
-from vmlab.lab import ROOT, Lab
+from vmlab.lab import Lab
 from vmlab.machine import Machine
 from vmlab.multipath import connects, folder, wait_back
 from vmlab.peers import find_ours
@@ -192,8 +192,8 @@ def refusal(lab: Lab, disk: str) -> None:
 
 def patched_out(lab: Lab, module: str, hot: tuple[str, ...]) -> None:
     """In the module's file each place where an event may be told is a nop, which the kernel makes a jump."""
-    file = next(p for p in find_ours(lab.options.modules or ROOT / "build" / lab.kernel.release, lab.kernel)
-                if p.stem == module)
+    role = module.rpartition("-")[2]
+    file = next(p for p in find_ours(lab.modules_of(role), lab.kernels[role]) if p.stem == module)
     text = subprocess.run(["readelf", "-SrW", str(file)], capture_output=True, text=True, check=True).stdout
     sections = {m[1]: int(m[2], 16) for m in re.finditer(r"\] (\S+) +\S+ +[0-9a-f]+ ([0-9a-f]+) ", text)}
     table = text.partition("'.rela__jump_table'")[2].partition("Relocation section")[0]

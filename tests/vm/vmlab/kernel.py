@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which kernel the machines boot, and where its image and modules come from.
+"""A kernel that machines boot, and where its image and modules come from.
 
-The stock kernel is the image package of exactly the version whose headers are installed: modules that
-are built against these headers then load without a question. The package is fetched and unpacked into
-the cache, never installed on the host.
+One of Debian's is the image package of exactly the version of its headers: modules that are built against
+these then load without a question. The package is fetched and unpacked into the cache, never installed on
+the host. Which kernels there are to choose from: kernels.py.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
@@ -15,8 +16,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import make
+from . import debian, make
 from .cache import Cache, file_digest
+from .debian import KernelError
 
 # Modules of the image that the machines may load; what they depend on comes along.
 WANTED = """
@@ -39,10 +41,6 @@ EARLY = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p"]
 EARLY_SYSTEM = [*EARLY, "virtio_blk", "crc32c_generic", "ext4", "overlay", "autofs4"]
 
 
-class KernelError(Exception):
-    """The kernel asked for can't be had; the text says what to do."""
-
-
 @dataclass(frozen=True)
 class Kernel:
     kind: str  # stock, debug or uml
@@ -51,6 +49,7 @@ class Kernel:
     modules: Path  # .../lib/modules/<release>, complete with modules.dep
     kdir: Path  # headers or build tree for external modules
     identity: str  # differs whenever another module must be built
+    version: str = ""  # of Debian's packages, if it is one of them
 
 
 def module_name(path: str) -> str:
@@ -77,18 +76,14 @@ def closure(modules: Path, names: list[str]) -> list[str]:
     return order
 
 
-def _output(*cmd: str) -> str:
-    done = subprocess.run(cmd, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
-
-
 def default_kdir() -> Path:
-    """The headers that the meta package linux-headers-amd64 has installed."""
-    depends = _output("dpkg-query", "-W", "-f", "${Depends}", "linux-headers-amd64")
+    """The headers that the meta package of the installed series has brought."""
+    meta = next(s.headers for s in debian.KERNELS.values() if s.installed)
+    depends = debian.output("dpkg-query", "-W", "-f", "${Depends}", meta)
     match = re.match(r"linux-headers-(\S+)", depends)
     if match and Path(f"/usr/src/linux-headers-{match[1]}").is_dir():
         return Path(f"/usr/src/linux-headers-{match[1]}")
-    raise KernelError("no kernel headers: run tests/vm/deps.sh, or install linux-headers-amd64")
+    raise KernelError(f"no kernel headers: run tests/vm/deps.sh, or install {meta}")
 
 
 def kernel_release(kdir: Path) -> str:
@@ -100,46 +95,31 @@ def kernel_release(kdir: Path) -> str:
 
 
 def stock(cache: Cache, kdir: Path | None = None) -> Kernel:
+    """The image of the headers that are installed."""
     kdir = kdir or Path(os.environ.get("KDIR") or default_kdir())
     release = kernel_release(kdir)
-    version = _output("dpkg-query", "-W", "-f", "${Version}", f"linux-headers-{release}")
+    version = debian.output("dpkg-query", "-W", "-f", "${Version}", f"linux-headers-{release}")
     if not version:
         raise KernelError(f"linux-headers-{release} is not an installed package: "
                           "the stock kernel needs Debian's headers (see KDIR)")
+    return from_package(cache, kdir, release, version)
 
+
+def from_package(cache: Cache, kdir: Path, release: str, version: str) -> Kernel:
+    """The image of Debian that belongs to headers of this release and version."""
     def build(folder: Path) -> None:
-        _fetch_image(release, version, folder)
+        work = folder / "work"
+        work.mkdir()
+        root = debian.unpack_image(release, version, work)
+        shutil.move(root / f"boot/vmlinuz-{release}", folder / "vmlinuz")
+        subprocess.run(["depmod", "-b", str(root), release], check=True)
+        found = root / "lib/modules" / release
+        install_modules(found, closure(found, WANTED), [], folder)
+        shutil.rmtree(work)
 
     entry = cache.entry("kernel", ["1", release, version, *WANTED], build)
     return Kernel("stock", release, entry / "vmlinuz", entry / "lib/modules" / release, kdir,
-                  f"{release} {version}")
-
-
-def _fetch_image(release: str, version: str, folder: Path) -> None:
-    package = f"linux-image-{release}"
-    work = folder / "work"
-    work.mkdir()
-    error = ""
-    for candidate in (package, f"{package}-unsigned"):
-        done = subprocess.run(["apt-get", "-q", "download", f"{candidate}={version}"], cwd=work,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode == 0:
-            break
-        error = done.stdout
-    debs = list(work.glob("*.deb"))
-    if not debs:
-        raise KernelError(f"can't download {package}={version}, the image of the installed headers; "
-                          f"run tests/vm/deps.sh, which brings both to one version\n{error}")
-    root = work / "root"
-    subprocess.run(["dpkg-deb", "-x", str(debs[0]), str(root)], check=True)
-    shutil.move(root / f"boot/vmlinuz-{release}", folder / "vmlinuz")
-    found = root / "lib/modules" / release
-    if not found.is_dir():
-        (root / "lib").mkdir(exist_ok=True)
-        shutil.move(root / "usr/lib/modules", root / "lib/modules")
-    subprocess.run(["depmod", "-b", str(root), release], check=True)
-    install_modules(found, closure(found, WANTED), [], folder)
-    shutil.rmtree(work)
+                  f"{release} {version}", version)
 
 
 def from_build(cache: Cache, kind: str, kdir: Path, image: Path, arch: list[str]) -> Kernel:
@@ -162,8 +142,12 @@ def from_build(cache: Cache, kind: str, kdir: Path, image: Path, arch: list[str]
     return Kernel(kind, release, image, entry / "lib/modules" / release, kdir, f"{release} {identity}")
 
 
-def _link(src: Path, dst: Path) -> None:
+def place(src: Path, dst: Path) -> None:
+    """A module in a tree: as it is, or unpacked, for what reads it in a machine knows no compression."""
     dst.parent.mkdir(parents=True, exist_ok=True)
+    if src.suffix == ".xz":
+        dst.with_suffix("").write_bytes(lzma.decompress(src.read_bytes()))
+        return
     try:
         os.link(src, dst)
     except OSError:
@@ -174,7 +158,7 @@ def install_modules(source: Path, paths: list[str], extra: list[Path], root: Pat
     """A module tree below `root` of some modules of `source`, and `extra` ones in updates/, which win."""
     tree = root / "lib/modules" / source.name
     for path in paths:
-        _link(source / path, tree / path)
+        place(source / path, tree / path)
     for name in ("modules.builtin", "modules.builtin.modinfo", "modules.order"):
         if (source / name).exists():
             shutil.copy2(source / name, tree / name)

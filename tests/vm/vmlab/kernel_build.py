@@ -17,10 +17,10 @@ from pathlib import Path
 
 from . import make
 from .cache import Cache, digest, file_digest
-from .kernel import KernelError
+from .debian import KERNELS, KernelError
 
 CONFIGS = Path(__file__).resolve().parents[1] / "kernels"
-SOURCE_PACKAGE = "linux-source-6.1"
+SOURCE_PACKAGE = KERNELS["6.1"].source
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import kernel, kernel_build, klog, peers, qemu, system
+from . import kernel, kernels, klog, peers, qemu, system
 from .cache import Cache
 from .channel import set_kernel
 from .link import Cable
@@ -26,7 +26,7 @@ NICS = 2  # cables, unless a scenario wants more
 class Options:
     """What the command line decides."""
 
-    kind: str = "stock"
+    kernels: dict[str, str] = field(default_factory=lambda: dict.fromkeys(ROLES, "stock"))  # names of kernels.py
     kdir: Path | None = None
     peers: dict[str, str] = field(default_factory=lambda: {"server": "ours", "client": "ours"})
     modules: Path | None = None  # our modules are searched below; default: where make leaves them
@@ -41,7 +41,9 @@ class Lab:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.cache = Cache()
-        self.kernel = self._find_kernel()
+        found = {name: kernels.find(self.cache, name, options.kdir) for name in set(options.kernels.values())}
+        self.kernels = {role: found[options.kernels[role]] for role in ROLES}
+        self.kernel = self.kernels["client"]  # whose kind and, unless a pair was asked for, release is the server's too
         set_kernel(self.kernel.kind)
         self.accel = self._find_accelerator()
         self.cables: list[Cable] = []
@@ -51,25 +53,22 @@ class Lab:
         self.boots = 0
         self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        self.our_modules = options.modules or ROOT / "build" / self.kernel.release
-        self._trees = {role: peers.module_tree(self.cache, self.kernel, options.peers[role], self.our_modules,
-                                               self._folder / role)
+        self.our_modules = self.modules_of("client")
+        self._trees = {role: peers.module_tree(self.cache, self.kernels[role], options.peers[role],
+                                               self.modules_of(role), self._folder / role)
                        for role in ROLES}
         # An installed system has our modules from its packages only.
-        self._plain_tree = self._folder / "plain"
-        kernel.install_modules(self.kernel.modules, kernel.closure(self.kernel.modules, kernel.WANTED), [],
-                               self._plain_tree)
+        self._plain_trees = {role: self._folder / f"{role}-plain" for role in ROLES}
+        for role, k in self.kernels.items():
+            kernel.install_modules(k.modules, kernel.closure(k.modules, kernel.WANTED), [], self._plain_trees[role])
 
-    def _find_kernel(self) -> kernel.Kernel:
-        if self.options.kind == "stock":
-            return kernel.stock(self.cache, self.options.kdir)
-        recipe = kernel_build.RECIPES[self.options.kind]
-        kdir = self.options.kdir or kernel_build.build(self.cache, self.options.kind)
-        return kernel.from_build(self.cache, self.options.kind, kdir, kdir / recipe.image, list(recipe.arch))
+    def modules_of(self, role: str) -> Path:
+        """Our modules for the kernel of a machine lie below."""
+        return self.options.modules or ROOT / "build" / self.kernels[role].release
 
     def _find_accelerator(self) -> str:
         """KVM only where a machine really boots on it: on some hosts /dev/kvm exists and hangs its guest."""
-        if self.options.kind == "uml":
+        if self.kernel.kind == "uml":
             return "native"
         if self.options.plugin:
             return "tcg"
@@ -77,11 +76,14 @@ class Lab:
             return "tcg"
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
 
-        def probe(folder: Path) -> None:
-            (folder / "result").write_text("kvm" if _kvm_works(self.kernel.image) else "tcg", encoding="ascii")
+        def accelerator(image: Path) -> str:
+            def probe(folder: Path) -> None:
+                (folder / "result").write_text("kvm" if _kvm_works(image) else "tcg", encoding="ascii")
 
-        entry = self.cache.entry("kvm-probe", ["1", boot, str(self.kernel.image)], probe)
-        return (entry / "result").read_text(encoding="ascii")
+            entry = self.cache.entry("kvm-probe", ["1", boot, str(image)], probe)
+            return (entry / "result").read_text(encoding="ascii")
+
+        return "kvm" if {accelerator(k.image) for k in self.kernels.values()} == {"kvm"} else "tcg"
 
     # --- machines
 
@@ -117,7 +119,7 @@ class Lab:
         if self.installed:
             disk = self._folder / f"{role}.disk"
             system.make_disk(disk)
-        spec = Spec(role, n + 1, self.kernel, self._plain_tree if disk else self._trees[role],
+        spec = Spec(role, n + 1, self.kernels[role], (self._plain_trees if disk else self._trees)[role],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=self.nics,
                     disk=disk, plugin=self.options.plugin,
                     command_line="" if self.ours("client") else "vm.neighbours=known")

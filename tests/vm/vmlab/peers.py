@@ -13,14 +13,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import make
+from . import debian, make
 from .cache import Cache
 from .kernel import INTREE, WANTED, Kernel, KernelError, closure, install_modules
 
 NAMES = ("rtrs-core", "rtrs-client", "rtrs-server", "rnbd-client", "rnbd-server")
 # And what comes along with ours.
 OWN_TESTS = ("cxxrt-selftest",)
-SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 FOLDERS = ("drivers/infiniband/ulp/rtrs", "drivers/block/rnbd")
 SYMBOLS = ("INFINIBAND_RTRS=m", "INFINIBAND_RTRS_CLIENT=m", "INFINIBAND_RTRS_SERVER=m",
            "BLK_DEV_RNBD=y", "BLK_DEV_RNBD_CLIENT=m", "BLK_DEV_RNBD_SERVER=m")
@@ -46,16 +45,15 @@ def find_ours(folder: Path, kernel: Kernel) -> list[Path]:
 
 def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
     """The in-tree modules as external ones for a kernel that lacks them (Debian leaves them out)."""
-    if not SOURCE.is_file():
-        raise KernelError(f"{SOURCE} is missing: run tests/vm/deps.sh, or install linux-source-6.1")
-    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "linux-source-6.1"],
-                             capture_output=True, text=True, check=True).stdout
+    series = debian.series(kernel.release)
+    if series not in debian.KERNELS:
+        raise KernelError(f"no source of in-tree modules is known for {kernel.release}")
+    version = debian.source_version(series, kernel.version)
 
     def build(folder: Path) -> None:
         work = folder / "work"
         work.mkdir()
-        subprocess.run(["tar", "-xf", str(SOURCE), "-C", str(work), "--strip-components=1", "--wildcards",
-                        *(f"linux-source-6.1/{f}/*" for f in FOLDERS)], check=True)
+        debian.unpack_source(series, version, list(FOLDERS), work)
         (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in FOLDERS), encoding="ascii")
         flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in FOLDERS)])
         if not make.run("-C", str(kernel.kdir), f"M={work}", f"KCFLAGS={flags}", f"-j{os.cpu_count()}",

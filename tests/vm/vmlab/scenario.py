@@ -9,7 +9,7 @@ and may have
     OURS                  roles ("server", "client") that must be this project's modules, else it is skipped
     CPUS                  CPUs of each machine
     NICS                  cables between the machines
-    KINDS                 kernels that it makes sense on
+    KINDS                 kernels that it makes sense on; stock: all of Debian's
     INTEROP               True: also run against the in-tree modules, in both directions
     SLOW                  takes a minute or more
     INSTALLED             True: its machines are installed systems, with systemd and a disk of their own (system.py)

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
-from . import channel, kernel_build, klog, ktap, make, runner, scenario, shares
+from . import channel, debian, kernel, kernels, klog, ktap, make, runner, scenario, shares
 from .cache import KEEP, Cache
 from .initramfs import Archive
 from .link import Cable
@@ -163,6 +165,76 @@ class CacheTest(unittest.TestCase):
             self.assertEqual([p for p in Path(folder).iterdir() if p.is_dir()], [])
 
 
+class DebianTest(unittest.TestCase):
+    def test_dependencies(self) -> None:
+        self.assertEqual(debian.depends("linux-base (>= 4.12~), a-common (= 6.12.1-1~deb12u1), b:any, "
+                                        "c (= 1) | d (= 2), gcc-12"),
+                         {"linux-base": "", "a-common": "6.12.1-1~deb12u1", "b:any": "", "c": "1", "gcc-12": ""})
+        self.assertEqual(debian.depends(""), {})
+
+    def test_series(self) -> None:
+        for release, name in (("6.1.0-56-amd64", "6.1"), ("6.12.117+deb12-amd64", "6.12"), ("6.1.192", "6.1"),
+                              ("7.3~rc1", "7.3"), ("unknown", "unknown")):
+            self.assertEqual(debian.series(release), name)
+
+    def _lists(self, packages: dict[str, str]) -> AbstractContextManager[object]:
+        """apt-cache, as if these were all packages: name or name=version -> what is shown."""
+        return mock.patch.object(debian, "output", lambda *words: packages.get(words[-1], ""))
+
+    def test_newest_headers(self) -> None:
+        lists = {"linux-headers-6.12-amd64": "Package: x\nVersion: 6.12.9-1\n"
+                                             "Depends: linux-headers-6.12.9+deb12-amd64 (= 6.12.9-1)",
+                 "linux-headers-6.12.9+deb12-amd64=6.12.9-1":
+                     "Version: 6.12.9-1\nDepends: linux-base (>= 4), linux-headers-6.12.9+deb12-common (= 6.12.9-1), "
+                     "linux-image-6.12.9+deb12-amd64 (= 6.12.9-1) | b, linux-kbuild-6.12.9+deb12, gcc-12"}
+        with self._lists(lists):
+            found = debian.newest_headers("6.12")
+        self.assertEqual((found.release, found.version), ("6.12.9+deb12-amd64", "6.12.9-1"))
+        self.assertEqual(found.packages, ("linux-headers-6.12.9+deb12-amd64=6.12.9-1",
+                                          "linux-headers-6.12.9+deb12-common=6.12.9-1",
+                                          "linux-kbuild-6.12.9+deb12=6.12.9-1"))
+
+    def test_unknown_package(self) -> None:
+        with self._lists({}), self.assertRaisesRegex(debian.KernelError, "apt-get update"):
+            debian.newest_headers("6.12")
+
+    def test_headers_may_lie_anywhere(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            src = Path(folder) / "any/usr/src"
+            for name, text in (("x-common", "all:\n\t@echo $(CURDIR) > seen\n"),
+                               ("x-amd64", debian.relocate("include /usr/src/x-common/Makefile\n"))):
+                (src / name).mkdir(parents=True)
+                (src / name / "Makefile").write_text(text, encoding="ascii")
+            self.assertTrue(make.run("-s", "-C", str(src / "x-amd64")))
+            self.assertEqual((src / "x-amd64/seen").read_text(encoding="ascii").strip(), str(src / "x-amd64"))
+
+
+class KernelsTest(unittest.TestCase):
+    def test_names(self) -> None:
+        self.assertEqual([kernels.canonical(name) for name in ("6.1", "6.12", "stock", "uml")],
+                         ["stock", "6.12", "stock", "uml"])
+        self.assertEqual(len(set(kernels.NAMES)), len(kernels.NAMES))
+        self.assertEqual([name for name in kernels.NAMES if kernels.canonical(name) != name], [])
+        self.assertEqual(sum(s.installed for s in debian.KERNELS.values()), 1)
+
+    def test_pairs(self) -> None:
+        self.assertEqual(kernels.same({"server": "uml", "client": "uml"}), "uml")
+        self.assertEqual(kernels.same({"server": "stock", "client": "6.12"}), "stock-6.12")
+        with self.assertRaisesRegex(ValueError, "must both be Debian's"):
+            kernels.same({"server": "stock", "client": "debug"})
+
+    def test_modules_are_unpacked(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            source, tree = Path(folder) / "from", Path(folder) / "to"
+            source.mkdir()
+            (source / "a.ko").write_bytes(b"plain")
+            (source / "b.ko.xz").write_bytes(lzma.compress(b"packed", check=lzma.CHECK_CRC32))
+            for name in ("a.ko", "b.ko.xz"):
+                kernel.place(source / name, tree / "x" / name)
+            self.assertEqual({p.name: p.read_bytes() for p in (tree / "x").iterdir()},
+                             {"a.ko": b"plain", "b.ko": b"packed"})
+
+
 class ArchiveTest(unittest.TestCase):
     def test_busybox_reads_it(self) -> None:
         archive = Archive()
@@ -196,11 +268,11 @@ class Scenarios(unittest.TestCase):
 
     def test_plans(self) -> None:
         """Each kernel has one, of scenarios that it can run; what no plan had would never run at all."""
-        kinds = {"stock", *kernel_build.RECIPES}
-        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, kinds)
-        for kind in kinds:
-            for s in scenario.planned(kind, with_peers=True):
-                self.assertIn(kind, s.kinds, f"{s.name} in the plan of {kind}")
+        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, set(kernels.NAMES))
+        for name in kernels.NAMES:
+            kind = "stock" if kernels.is_debian(name) else name
+            for s in scenario.planned(name, with_peers=True):
+                self.assertIn(kind, s.kinds, f"{s.name} in the plan of {name}")
         often = {s.name for kind in ("stock", "uml") for s in scenario.planned(kind, with_peers=True)}
         alone = {s.name for s in scenario.planned("stock")}
         starred = [s for s in scenario.planned("stock", with_peers=True) if s.name not in alone]

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Debian's kernels: the packages of each series, fetched by the package client and unpacked, never installed.
+
+The headers and the source of one series are installed, for the modules are built with them all day (deps.sh). Of
+the others everything comes into the cache, under the names and versions of its packages: the newest that the host's
+package lists know, as its users would get it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .cache import Cache
+
+
+class KernelError(Exception):
+    """The kernel asked for can't be had; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Series:
+    headers: str  # meta package: it depends on the headers of the present release
+    source: str
+    installed: bool = False  # both are, on every host that runs the harness
+
+
+KERNELS = {
+    "6.1": Series("linux-headers-amd64", "linux-source-6.1", installed=True),
+    "6.12": Series("linux-headers-6.12-amd64", "linux-source-6.12"),
+}
+
+
+@dataclass(frozen=True)
+class Headers:
+    release: str  # as uname -r prints it
+    version: str  # of the packages, of the image's, too
+    packages: tuple[str, ...]  # name=version
+
+
+def series(release: str) -> str:
+    """The series of a release: "6.12" of "6.12.117+deb12-amd64"."""
+    match = re.match(r"\d+\.\d+", release)
+    return match[0] if match else release
+
+
+def depends(text: str) -> dict[str, str]:
+    """A field Depends as names and exact versions, empty where any version will do; of alternatives the first."""
+    found = {}
+    for part in text.split(","):
+        match = re.match(r"\s*(\S+)(?:\s*\(= ([^)]+)\))?", part.partition("|")[0])
+        if match:
+            found[match[1]] = match[2] or ""
+    return found
+
+
+def output(*cmd: str) -> str:
+    done = subprocess.run(cmd, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _depends(package: str) -> dict[str, str]:
+    """What the package lists say of one package."""
+    fields = dict(line.split(": ", 1) for line in output("apt-cache", "show", "--no-all-versions", package).splitlines()
+                  if line.startswith(("Version: ", "Depends: ")))
+    if not fields:
+        raise KernelError(f"the package lists do not know {package}: run apt-get update")
+    return depends(fields.get("Depends", "")) | {package: fields["Version"]}
+
+
+def newest_headers(name: str) -> Headers:
+    """The packages that headers of a series consist of."""
+    meta = KERNELS[name].headers
+    package, version = next(((p, v) for p, v in _depends(meta).items() if p != meta and p.startswith("linux-headers-")),
+                            ("", ""))
+    if not version:
+        raise KernelError(f"{meta} depends on no linux-headers of one version")
+    wanted = [package, *(p for p in _depends(f"{package}={version}")
+                         if re.match(r"linux-headers-.*-common$|linux-kbuild-", p))]
+    # They come from one source, so one version fits all.
+    return Headers(package.removeprefix("linux-headers-"), version, tuple(f"{p}={version}" for p in wanted))
+
+
+def fetch(package: str, folder: Path) -> Path:
+    """The file of `name=version`, in `folder`."""
+    before = set(folder.glob("*.deb"))
+    done = subprocess.run(["apt-get", "-q", "download", package], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    new = set(folder.glob("*.deb")) - before
+    if done.returncode or not new:
+        raise KernelError(f"can't download {package}; if it is not the newest, run apt-get update\n{done.stdout}")
+    return new.pop()
+
+
+def unpack_image(release: str, version: str, folder: Path) -> Path:
+    """The files of the image package below `folder`: the root of a file system with boot/ and lib/modules/."""
+    error: KernelError | None = None
+    for name in (f"linux-image-{release}", f"linux-image-{release}-unsigned"):
+        try:
+            deb = fetch(f"{name}={version}", folder)
+            break
+        except KernelError as e:
+            error = error or e
+    else:
+        raise KernelError(f"no image for the headers of {release}; tests/vm/deps.sh brings those that are installed "
+                          f"and their image to one version\n{error}")
+    root = folder / "root"
+    subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)
+    if not (root / "lib/modules").is_dir():
+        (root / "lib").mkdir(exist_ok=True)
+        (root / "usr/lib/modules").rename(root / "lib/modules")
+    return root
+
+
+def relocate(makefile: str) -> str:
+    """A Makefile of headers that includes another one by its installed place, for headers that lie anywhere."""
+    return re.sub(r"^include /usr/src/", "include $(dir $(lastword $(MAKEFILE_LIST)))../", makefile, flags=re.MULTILINE)
+
+
+def kdir(cache: Cache, headers: Headers) -> Path:
+    """The folder to build modules against. Its links to the programs of the build are relative ones."""
+    def build(folder: Path) -> None:
+        for package in headers.packages:
+            deb = fetch(package, folder)
+            subprocess.run(["dpkg-deb", "-x", str(deb), str(folder)], check=True)
+            deb.unlink()
+        makefile = folder / f"usr/src/linux-headers-{headers.release}/Makefile"
+        makefile.write_text(relocate(makefile.read_text(encoding="utf-8")), encoding="utf-8")
+
+    return cache.entry("headers", ["1", *headers.packages], build) / f"usr/src/linux-headers-{headers.release}"
+
+
+def source_version(name: str, kernel_version: str) -> str:
+    """The version of the source package: what is installed, else the kernel's own."""
+    package = KERNELS[name].source
+    if not KERNELS[name].installed:
+        return kernel_version
+    version = output("dpkg-query", "-W", "-f", "${Version}", package)
+    if not version or not Path(f"/usr/src/{package}.tar.xz").is_file():
+        raise KernelError(f"/usr/src/{package}.tar.xz is missing: run tests/vm/deps.sh, or install {package}")
+    return version
+
+
+def unpack_source(name: str, version: str, paths: list[str], folder: Path) -> None:
+    """Some folders of a series' source, below `folder`."""
+    package = KERNELS[name].source
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        root = Path("/")
+        if not KERNELS[name].installed:
+            root = Path(work)
+            subprocess.run(["dpkg-deb", "-x", str(fetch(f"{package}={version}", root)), str(root)], check=True)
+        tarball = root / f"usr/src/{package}.tar.xz"
+        subprocess.run(["tar", "-xf", str(tarball), "-C", str(folder), "--strip-components=1", "--wildcards",
+                        *(f"{package}/{p}/*" for p in paths)], check=True)

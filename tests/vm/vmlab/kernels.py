@@ -61,3 +61,11 @@ def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
         raise KernelError(f"the headers of {name} are fetched, none can be given")
     headers = debian.newest_headers(name)
     return kernel.from_package(cache, debian.kdir(cache, headers), headers.release, headers.version)
+
+
+def neighbours_known(role: str, releases: Mapping[str, str], client_is_ours: bool) -> bool:
+    """Must a machine know its neighbours beforehand? The RDMA core of 6.1 loses an answer to ARP that comes at once,
+    and the in-tree client then sits out its whole timeout, half a minute. Nobody else may. In soft-RoCE of 6.12, what
+    the connection manager sends to a known neighbour over a cable that is out leaves the device's GSI queue pair in
+    state ERR for good, and no connect over it is answered any more."""
+    return not client_is_ours and {debian.series(releases[r]) for r in (role, "client")} == {"6.1"}

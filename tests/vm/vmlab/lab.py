@@ -119,10 +119,10 @@ class Lab:
         if self.installed:
             disk = self._folder / f"{role}.disk"
             system.make_disk(disk)
+        known = kernels.neighbours_known(role, {r: k.release for r, k in self.kernels.items()}, self.ours("client"))
         spec = Spec(role, n + 1, self.kernels[role], (self._plain_trees if disk else self._trees)[role],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=self.nics,
-                    disk=disk, plugin=self.options.plugin,
-                    command_line="" if self.ours("client") else "vm.neighbours=known")
+                    disk=disk, plugin=self.options.plugin, command_line="vm.neighbours=known" if known else "")
         ends = [cable.ends[n] for cable in self.cables[:self.nics]]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine

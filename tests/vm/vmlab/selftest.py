@@ -223,6 +223,15 @@ class KernelsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "must both be Debian's"):
             kernels.same({"server": "stock", "client": "debug"})
 
+    def test_who_knows_neighbours(self) -> None:
+        old, new = "6.1.0-56-amd64", "6.12.117+deb12-amd64"
+        for server, client, ours, known in ((old, old, False, ["server", "client"]), (old, old, True, []),
+                                            (new, old, False, ["client"]), (old, new, False, []),
+                                            (new, new, False, [])):
+            found = [role for role in ("server", "client")
+                     if kernels.neighbours_known(role, {"server": server, "client": client}, ours)]
+            self.assertEqual(found, known, (server, client, ours))
+
     def test_modules_are_unpacked(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             source, tree = Path(folder) / "from", Path(folder) / "to"

@@ -22,7 +22,7 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' RNBD_VERSION='$(VERSION)' 
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
 .PHONY: modules mirror overlay objects install clean check unit cxxrt model vm demo fuzz test help
-.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan
+.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
 
@@ -71,22 +71,25 @@ vm: rnbdadm deb
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run --planned --at-once 3
 
-# On a debug kernel, which is built when the cache has none: the plan, or with -full every scenario.
-# kind, variables of its modules.
-define on_debug_kernel
+# On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
+# name, variables of its modules.
+define on_kernel
 	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned) \
-		$(if $(filter uml,$(1)),--at-once 3)
+		$(if $(filter uml 6.12,$(1)),--at-once 3)
 endef
 
 vm-uml vm-uml-full: rnbdadm
-	$(call on_debug_kernel,uml,ARCH=um SUBARCH=x86_64)
+	$(call on_kernel,uml,ARCH=um SUBARCH=x86_64)
 
 vm-debug vm-debug-full: rnbdadm
-	$(call on_debug_kernel,debug)
+	$(call on_kernel,debug)
 
 vm-kcsan: rnbdadm
-	$(call on_debug_kernel,kcsan)
+	$(call on_kernel,kcsan)
+
+vm-6.12:
+	$(call on_kernel,6.12)
 
 matrix:
 	$(lab) $(MAKE) modules
@@ -146,6 +149,7 @@ help:
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
+#? make vm-6.12     on Debian's kernel of another series: what meets the kernel's own code
 #? make matrix      every failure in part against everything beside it
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow

@@ -7,6 +7,8 @@ set -euo pipefail
 PACKAGES=(
 	# building the modules and the in-tree peers; the kernel always by its meta package
 	build-essential linux-headers-amd64 linux-source-6.1 xz-utils kmod bc bison flex libelf-dev libssl-dev
+	# modules of a kernel whose headers ship their types, as 6.12's do
+	pahole
 	# virtual machines and what runs in them
 	qemu-system-x86 busybox-static klibc-utils python3 fio e2fsprogs fdisk parted iproute2 dmsetup
 	util-linux procps dash coreutils xfsprogs lvm2 mdadm cryptsetup-bin

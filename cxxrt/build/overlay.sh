@@ -7,9 +7,10 @@
 #
 # 1. A struct without members has size 0 in C and 1 in C++. The C compiler finds them all, for the
 #    configuration at hand: each place gets a zero-length array, which makes it 0 in C++ too.
-# 2. RULES are edits that no macro can do, one per line: header | program of "sed -E".
+# 2. RULES are edits that no macro can do; see overlay/header.rules. Each has its whole effect, or none
+#    and is marked as optional, or the script fails.
 #
-# OUT/overlay.log tells what was done, and which rules had no effect.
+# OUT/overlay.log tells what was done, and which optional rules had no effect.
 set -eu
 rules=$1 list=$2 out=$3
 shift 3
@@ -93,22 +94,61 @@ while read -r file line column; do
 	echo "empty in C: $h:$line" >>"$log"
 done <"$out/empty"
 
-grep -v '^#' "$rules" >"$out/rules"
-while IFS= read -r rule; do
-	[ -n "$rule" ] || continue
-	h=${rule%% | *} program=${rule#* | }
-	file=$(find_header "$h")
-	if [ -z "$file" ]; then
-		printf 'rule without header: %s\n' "$rule" >>"$log"
-		continue
+# Ends the rule that was read: it must have changed all that it names, or nothing if it is optional.
+finish() {
+	[ -n "$header" ] || return 0
+	if [ "$changed" -gt 0 ] && [ "$unchanged" -gt 0 ]; then
+		echo "cxxrt: a rule matches $header in part only, without effect is: $idle" >&2
+		failed=1
+	elif [ "$changed" -eq 0 ] && [ -n "$optional" ]; then
+		printf 'rule without effect: %s | %s\n' "$header" "$idle" >>"$log"
+	elif [ "$changed" -eq 0 ]; then
+		echo "cxxrt: a rule has no effect on $header: $idle" >&2
+		failed=1
 	fi
-	fetch "$file" "$h"
-	sed -E "$program" "$out/include/$h" >"$out/edited" || {
-		echo "cxxrt: bad rule: $rule" >&2
+}
+
+# Applies sed program $1 to the header of the rule.
+edit() {
+	if [ -z "$file" ]; then
+		unchanged=$((unchanged + 1)) idle=$1
+		return
+	fi
+	fetch "$file" "$header"
+	sed -E "$1" "$out/include/$header" >"$out/edited" || {
+		echo "cxxrt: bad rule: $1" >&2
 		exit 1
 	}
-	! cmp -s "$out/edited" "$out/include/$h" ||
-		printf 'rule without effect: %s\n' "$rule" >>"$log"
-	cat "$out/edited" >"$out/include/$h"
+	if cmp -s "$out/edited" "$out/include/$header"; then
+		unchanged=$((unchanged + 1)) idle=$1
+	else
+		changed=$((changed + 1))
+		cat "$out/edited" >"$out/include/$header"
+	fi
+}
+
+header='' failed=0
+grep -v '^#' "$rules" >"$out/rules"
+while IFS= read -r rule; do
+	case $rule in
+	'') ;;
+	'+ '*) edit "${rule#+ }" ;;
+	*' | '*)
+		finish
+		optional='' changed=0 unchanged=0 idle=''
+		case $rule in
+		'? '*) optional=1 rule=${rule#? } ;;
+		esac
+		header=${rule%% | *}
+		file=$(find_header "$header")
+		edit "${rule#* | }"
+		;;
+	*)
+		echo "cxxrt: no rule: $rule" >&2
+		failed=1
+		;;
+	esac
 done <"$out/rules"
+finish
 rm -f "$out/edited" "$out/rules"
+[ "$failed" -eq 0 ]

@@ -23,6 +23,7 @@ void operator delete(void *p, size_t, std::align_val_t) noexcept
 }
 
 // A virtual function was called while the object was being built or torn down.
+extern "C" void __cxa_pure_virtual(void);
 extern "C" void __cxa_pure_virtual(void)
 {
 	BUG();

@@ -10,6 +10,12 @@
 
 #undef auto /* 6.1.18x and later: #define auto __auto_type */
 #undef inline
+/*
+ * Since 6.8 per-CPU data has a named address space (__seg_gs), which g++ does not know: it is
+ * reached by segment-prefixed instructions in assembler text, as before.
+ */
+#undef CONFIG_USE_X86_SEG_SUPPORT
+#undef CONFIG_CC_HAS_NAMED_AS
 
 namespace cxxrt::overlay {
 
@@ -85,14 +91,21 @@ template <class T, class P> const T *copy_const(const P *);
 
 } // namespace cxxrt::overlay
 
-/* page_folio() */
+/* page_folio(), and since 6.6 ptdesc_page() and the like. */
 extern "C" {
 struct page;
 struct folio;
+struct ptdesc;
 }
 namespace cxxrt::overlay {
 struct folio *folio_of(struct page *);
 const struct folio *folio_of(const struct page *);
+struct folio *folio_of(struct ptdesc *);
+const struct folio *folio_of(const struct ptdesc *);
+struct page *page_of(struct ptdesc *);
+const struct page *page_of(const struct ptdesc *);
+struct ptdesc *ptdesc_of(struct page *);
+const struct ptdesc *ptdesc_of(const struct page *);
 } // namespace cxxrt::overlay
 
 /*

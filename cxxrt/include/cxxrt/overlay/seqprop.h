@@ -7,6 +7,7 @@ extern "C++" {
 #define CXXRT_SEQPROP(T, P)                                                                \
 	static __always_inline auto cxxrt_seq_ptr(T *s) { return P##_ptr(s); }             \
 	static __always_inline auto cxxrt_seq_ptr(const T *s) { return P##_ptr((T *)s); }  \
+	static __always_inline auto cxxrt_seq_const_ptr(const T *s) { return P##_ptr((T *)s); } \
 	static __always_inline auto cxxrt_seq_sequence(const T *s) { return P##_sequence(s); } \
 	static __always_inline auto cxxrt_seq_preemptible(const T *s)                      \
 	{                                                                                  \
@@ -20,4 +21,4 @@ CXXRT_SEQPROP(seqcount_rwlock_t, __seqprop_rwlock)
 CXXRT_SEQPROP(seqcount_mutex_t, __seqprop_mutex)
 #undef CXXRT_SEQPROP
 }
-#define __seqprop(s, prop) cxxrt_seq_##prop(s)
+#define __seqprop(s, prop) cxxrt_seq_##prop

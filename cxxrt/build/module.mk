@@ -12,7 +12,7 @@
 
 include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
 
-ccflags-y += -I$(cxxrt-dir)/include
+ccflags-y += -I$(cxxrt-dir)/include -I$(cxxrt-gen)/probes
 
 # Where the kernel has UBSAN but is not instrumented as a whole (ARCH=um), folders have to ask.
 UBSAN_SANITIZE := y

@@ -10,7 +10,8 @@
 include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
 
 cxxrt-overlay-inputs := $(addprefix $(cxxrt-dir)/,build/overlay.sh build/check-kernel.sh \
-	build/flags.mk build/tree.mk overlay/header.rules include/cxxrt/overlay/headers.h)
+	build/probes.sh build/flags.mk build/tree.mk overlay/header.rules overlay/probes.c \
+	include/cxxrt/overlay/headers.h)
 cxxrt-parity-inputs := $(cxxrt-dir)/build/layout.sh $(cxxrt-dir)/build/layout.awk \
 	$(cxxrt-dir)/include/cxxrt/kernel.hh $(cxxrt-dir)/include/cxxrt/new.hh \
 	$(wildcard $(cxxrt-dir)/include/cxxrt/overlay/*.h $(cxxrt-dir)/overlay/shadow/*/*.h)
@@ -22,13 +23,16 @@ $(cxxrt-gen)/%: part-of-module := y
 
 quiet_cmd_cxxrt_overlay = CXXGEN  $@
       cmd_cxxrt_overlay = \
-	CC="$(CC)" KCXX="$(KCXX)" sh $(cxxrt-dir)/build/check-kernel.sh . && \
+	CC="$(CC)" KCXX="$(KCXX)" sh $(cxxrt-dir)/build/check-kernel.sh $(objtree) && \
 	sh $(cxxrt-dir)/build/overlay.sh $(cxxrt-dir)/overlay/header.rules \
 		$(cxxrt-dir)/include/cxxrt/overlay/headers.h $(cxxrt-gen) \
 		$(patsubst -I%,%,$(filter -I%,$(c_flags))) \
-		-- $(CC) $(filter-out $(cxxrt-no-dep) -Werror%,$(c_flags)) && touch $@
+		-- $(CC) $(filter-out $(cxxrt-no-dep) -Werror%,$(c_flags)) && \
+	AWK="$(AWK)" sh $(cxxrt-dir)/build/probes.sh $(cxxrt-dir)/overlay/probes.c \
+		$(cxxrt-gen)/probes/cxxrt/probes.h \
+		$(CC) $(filter-out $(cxxrt-no-dep) -Werror%,$(c_flags)) && touch $@
 
-$(cxxrt-gen)/overlay.done: $(cxxrt-overlay-inputs) include/generated/autoconf.h
+$(cxxrt-gen)/overlay.done: $(cxxrt-overlay-inputs) $(objtree)/include/generated/autoconf.h
 	$(call cmd,cxxrt_overlay)
 
 quiet_cmd_cxxrt_parity = CXXPAR  $@

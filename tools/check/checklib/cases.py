@@ -175,6 +175,32 @@ BAD = {
         {"kmod/rtrs/a.c": "constexpr int x = 1;\n"},
         {"a.h": "#ifdef __cplusplus\n#endif\nvoid *x = nullptr;\n"},
     ],
+    "kernel-versions": [
+        {"kmod/rtrs/a.cc": "#if LINUX_VERSION_CODE < 1\n#endif\n"},
+        {"kmod/rtrs/a.c": "#include <linux/version.h>\n"},
+        {"cxxrt/include/cxxrt/a.hh": "constexpr int k = KERNEL_VERSION(6, 2, 0);\n"},
+        {"tests/cxxrt/a.inc": "ADD(LINUX_VERSION_MAJOR);\n"},
+        {"kmod/rtrs/Kbuild": "ifeq ($(PATCHLEVEL),1)\nendif\n"},
+    ],
+    "kernel-probes": [
+        {"cxxrt/overlay/probes.c": "PROBE(gone, gone())\n"},
+        {
+            "cxxrt/overlay/probes.c": "PROBE(used, f())\nPROBE(gone, gone())\n",
+            "cxxrt/include/cxxrt/a.hh": "#include <cxxrt/probes.h>\n#if CXXRT_PROBE_used\n#endif\n"
+            "// CXXRT_PROBE_gone\n",
+        },
+        {
+            "cxxrt/overlay/probes.c": "PROBE(used, f())\n",
+            "cxxrt/include/cxxrt/a.hh": "#if CXXRT_PROBE_used\n#endif\n",
+        },
+        {"cxxrt/include/cxxrt/a.hh": "#include <cxxrt/probes.h>\n#if CXXRT_PROBE_none\n#endif\n"},
+        {"kmod/rtrs/a.h": "#include <cxxrt/probes.h>\n"},
+        {
+            "cxxrt/overlay/probes.c": "PROBE(used, f())\n",
+            "cxxrt/include/cxxrt/a.hh": "#include <cxxrt/probes.h>\n#if CXXRT_PROBE_used\n#endif\n",
+            "tests/cxxrt/b.cc": "#if CXXRT_PROBE_used\n#endif\n",
+        },
+    ],
     "clang-format": [
         {".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int  f( ) {return 1;}\n"},
         {".clang-format": "BasedOnStyle: LLVM\n", "cxxrt/a.h": "struct  a;\n"},
@@ -308,6 +334,19 @@ GOOD = {
     ],
     "language-by-suffix": [
         {"a.h": "#ifdef __cplusplus\nextern \"C\" {\nnamespace a {}\n#endif\nint f(void);\n"}
+    ],
+    "kernel-versions": [
+        {
+            "kmod/rtrs/a.cc": "// LINUX_VERSION_CODE\nconst char *v = \"KERNEL_VERSION\";\n",
+            "tests/unit/a.cc": "int KERNEL_VERSION;\n",
+            "cxxrt/build/check-kernel.sh": "grep UTS_RELEASE\n",
+        }
+    ],
+    "kernel-probes": [
+        {
+            "cxxrt/overlay/probes.c": "/* PROBE(x, y) */\nPROBE(used, f())\n",
+            "cxxrt/include/cxxrt/a.hh": "#include <cxxrt/probes.h>\n#if CXXRT_PROBE_used\n#endif\n",
+        }
     ],
     "clang-format": [{".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int f() { return 1; }\n"}],
     "clang-tidy": [

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What C++ cannot ask the kernel's headers by `requires`: whether a macro or an enumerator exists,
+ * and how many arguments a macro takes. build/probes.sh compiles this file as C, once for each
+ * build tree, and defines in <cxxrt/probes.h>
+ *
+ *	CXXRT_PROBE_name	1 if the lines of PROBE(name, ...) compile, else 0
+ *
+ * Only headers of cxxrt use them (`make check`); they give modules one shape for all kernels, that
+ * of the newest one. A probe with the same answer for all supported kernels goes, with its uses.
+ * Each stands on one line, by which errors are found.
+ */
+#include <linux/blkdev.h>
+#include <linux/device/class.h>
+#include <linux/mmzone.h>
+#include <trace/stages/stage6_event_callback.h>
+
+#define PROBE(name, ...) void probe_##name(void); void probe_##name(void) { (void)(__VA_ARGS__); }
+/* Macros in the argument are expanded, so their arguments must be right, and no more. */
+#define TEXT(...) TEXT_OF(__VA_ARGS__)
+#define TEXT_OF(...) #__VA_ARGS__
+
+/* 6.8: MAX_PAGE_ORDER is the largest order; MAX_ORDER was one more. */
+PROBE(max_page_order, MAX_PAGE_ORDER)
+
+/* 6.4: class_create() takes the name alone. */
+PROBE(class_create_by_name, class_create("name"))
+
+/* 6.5: the modes of opens of block devices have a type of their own. */
+PROBE(blk_mode, (blk_mode_t)BLK_OPEN_READ)
+
+/* 6.5: BLK_STS_NEXUS is called so. */
+PROBE(sts_resv_conflict, BLK_STS_RESV_CONFLICT)
+
+/* 6.11: limits of a disk are set at once, and what were flags of its queue is among them. */
+PROBE(limits_at_once, (struct queue_limits){ .features = BLK_FEAT_ROTATIONAL })
+
+/* 6.10: the source of a string in a trace event is named once, where the event is laid out. */
+PROBE(assign_str_by_name, TEXT(__assign_str(name)))

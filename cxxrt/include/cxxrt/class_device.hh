@@ -7,9 +7,22 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/lock.hh>
+#include <cxxrt/probes.h>
 #include <cxxrt/sysfs.hh>
 
 namespace cxxrt {
+
+namespace detail {
+// 6.4: the kernel has a lock class for each class of devices, and wants no owner.
+inline class_ *create_class(const LockClass &lock)
+{
+#if CXXRT_PROBE_class_create_by_name
+	return class_create(lock.name);
+#else
+	return __class_create(THIS_MODULE, lock.name, lock.key);
+#endif
+}
+} // namespace detail
 
 class DeviceClass {
 public:
@@ -17,7 +30,7 @@ public:
 	// The name is that of the lock class: lock_class<"name">(). EEXIST, ENOMEM. May sleep.
 	static Result<DeviceClass> create(LockClass lock)
 	{
-		class_ *c = __class_create(THIS_MODULE, lock.name, lock.key);
+		class_ *c = detail::create_class(lock);
 		if (IS_ERR(c))
 			return Error::from_code(PTR_ERR(c));
 		return DeviceClass(c);

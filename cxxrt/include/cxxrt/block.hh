@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+// What differs between kernels at the block layer, in the shape of the newest one: opens of block
+// devices, the operations of a disk, and members that moved. The limits of a disk have a header of
+// their own, <cxxrt/disk_limits.hh>.
+//
+// A kernel is asked by `requires` on arguments whose type depends on a template parameter: what it
+// does not declare is then an answer, and no error.
+#pragma once
+
+#include <cxxrt/err_ptr.hh>
+#include <cxxrt/kernel.hh>
+#include <cxxrt/newest.hh>
+#include <cxxrt/result.hh>
+#include <cxxrt/types.hh>
+
+namespace cxxrt {
+
+namespace detail {
+
+// 6.9: an open is a file. Before, it is the device, and its end has to say the mode again.
+template <class Number> auto open_block_device(Number number, BlockMode mode)
+{
+	if constexpr (requires { bdev_file_open_by_dev(number, mode, nullptr, nullptr); })
+		return bdev_file_open_by_dev(number, mode, nullptr, nullptr);
+	else
+		return blkdev_get_by_dev(number, mode, nullptr);
+}
+
+template <class Handle> block_device *device_of_open(Handle *handle)
+{
+	if constexpr (requires { file_bdev(handle); })
+		return file_bdev(handle);
+	else
+		return handle;
+}
+
+// At once, as blkdev_put(): the file's usual end is left to a work item if a thread of the kernel
+// asks for it, so the disk would be in use for a while after the return.
+template <class Handle> void close_block_device(Handle *handle, BlockMode mode)
+{
+	if constexpr (requires { file_bdev(handle); })
+		__fput_sync(handle);
+	else
+		blkdev_put(handle, mode);
+}
+
+inline gendisk *disk_of(gendisk *disk)
+{
+	return disk;
+}
+inline gendisk *disk_of(block_device *bdev)
+{
+	return bdev->bd_disk;
+}
+
+// 6.5: open gets the disk, and release no mode.
+template <int (*kOpen)(gendisk *, BlockMode), class Opened, class Mode>
+int open_disk(Opened *opened, Mode mode)
+{
+	return kOpen(disk_of(opened), mode);
+}
+
+template <void (*kRelease)(gendisk *), class... Mode> void release_disk(gendisk *disk, Mode...)
+{
+	kRelease(disk);
+}
+
+} // namespace detail
+
+// A block device that is open, without a claim, until it is closed or destroyed.
+class OpenBlockDevice {
+	using Handle = decltype(detail::open_block_device(dev_t{}, BlockMode{}));
+
+public:
+	constexpr OpenBlockDevice() = default;
+	// ENXIO if there is none, or what the driver says. Sleeps for as long as the driver likes.
+	static Result<OpenBlockDevice> open(dev_t number, BlockMode mode)
+	{
+		Handle handle = TRY(from_err_ptr(detail::open_block_device(number, mode)));
+		return OpenBlockDevice(handle, mode);
+	}
+	OpenBlockDevice(OpenBlockDevice &&o)
+	    : handle_(exchange(o.handle_, Handle{})),
+	      bdev_(exchange(o.bdev_, static_cast<block_device *>(nullptr))), mode_(o.mode_)
+	{
+	}
+	OpenBlockDevice &operator=(OpenBlockDevice &&o)
+	{
+		if (this != &o) {
+			close();
+			handle_ = exchange(o.handle_, Handle{});
+			bdev_ = exchange(o.bdev_, static_cast<block_device *>(nullptr));
+			mode_ = o.mode_;
+		}
+		return *this;
+	}
+	OpenBlockDevice(const OpenBlockDevice &) = delete;
+	OpenBlockDevice &operator=(const OpenBlockDevice &) = delete;
+	~OpenBlockDevice() { close(); }
+
+	// The device has been released when it returns. Sleeps, as open().
+	void close()
+	{
+		bdev_ = nullptr;
+		if (Handle handle = exchange(handle_, Handle{}))
+			detail::close_block_device(handle, mode_);
+	}
+	// Null unless it is open.
+	block_device *get() const { return bdev_; }
+
+private:
+	OpenBlockDevice(Handle handle, BlockMode mode)
+	    : handle_(handle), bdev_(detail::device_of_open(handle)), mode_(mode)
+	{
+	}
+
+	Handle handle_ = nullptr;
+	block_device *bdev_ = nullptr; // what a look into the handle would give, for each I/O
+	BlockMode mode_ = 0;
+};
+
+// The operations that begin and end an open of a disk; both are called with its open_mutex held.
+template <int (*kOpen)(gendisk *, BlockMode), void (*kRelease)(gendisk *)>
+constexpr void set_open_operations(block_device_operations &operations)
+{
+	operations.open = detail::open_disk<kOpen>;
+	operations.release = detail::release_disk<kRelease>;
+}
+
+// 0: the whole disk. Any context.
+template <class Device> u32 partition_number(const Device *bdev)
+{
+	if constexpr (requires { bdev->bd_partno; })
+		return bdev->bd_partno;
+	else
+		return bdev_partno(bdev);
+}
+
+// The device's page cache. Any context.
+template <class Device> address_space *page_cache_of(const Device *bdev)
+{
+	if constexpr (requires { bdev->bd_mapping; })
+		return bdev->bd_mapping;
+	else
+		return bdev->bd_inode->i_mapping;
+}
+
+// The request's data as a list, which has room for it; the number of entries. Any context.
+template <class Request> u32 map_request(Request *rq, scatterlist *list)
+{
+	if constexpr (requires { blk_rq_map_sg(rq, list); })
+		return static_cast<u32>(blk_rq_map_sg(rq, list));
+	else
+		return static_cast<u32>(blk_rq_map_sg(rq->q, rq, list));
+}
+
+// A queue without a disk; blk_mq_destroy_queue() and blk_put_queue() end it. ENOMEM. May sleep.
+template <class TagSet> Result<request_queue *> make_idle_queue(TagSet *set)
+{
+	if constexpr (requires { blk_mq_alloc_queue(set, nullptr, nullptr); })
+		return from_err_ptr(blk_mq_alloc_queue(set, nullptr, nullptr));
+	else
+		return from_err_ptr(blk_mq_init_queue(set));
+}
+
+} // namespace cxxrt

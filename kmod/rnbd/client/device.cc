@@ -16,9 +16,9 @@ Device::Device(Module &module, Ref<Session> session, const DeviceName &name, Acc
 	       u32 index)
     : module_(module), session_(session), name_(name), mode_(mode), index_(index),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
-      open_work_(this), retry_(this), unmap_work_(this), waiting_(*this), events_(*this),
-      slow_(*this), unknown_id_(this), building_(lock_class<"rnbd_client building">()),
-      directory_(*this)
+      open_work_(this), retry_(this), limits_retry_(this), unmap_work_(this), waiting_(*this),
+      events_(*this), slow_(*this), unknown_id_(this),
+      building_(lock_class<"rnbd_client building">()), directory_(*this)
 {
 	label_.print("%s@%s", name_.c_str(), session_->name());
 }
@@ -173,6 +173,7 @@ void Device::finish_unmap()
 	}
 	// no work item of the device begins any more, but an OPEN that is under way ends;
 	retry_.cancel_sync();
+	limits_retry_.cancel_sync();
 	waiting_.stop_timer();
 	// no event of the disk goes out, whose directory is about to go;
 	events_.stop();

@@ -9,6 +9,7 @@
 // `published_` and not Unmapped, else only by that one.
 #pragma once
 
+#include <cxxrt/disk_limits.hh>
 #include <cxxrt/guarded.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/print.hh>
@@ -85,6 +86,9 @@ public:
 	// Of a write that began at that time (ktime_get_ns()): the block layer may have taken its
 	// FUA, when there was no cache yet. Any context.
 	bool makes_durable(u64 began_ns) const { return began_ns < READ_ONCE(durable_until_); }
+	// There is a cache that the disk could not be told of yet, so that flushes do not get here.
+	// Any context.
+	bool hides_cache() const { return READ_ONCE(durable_until_) == kUntilKnown; }
 	DeviceEvents &events() { return events_; }
 	SlowDisk &slow() { return slow_; }
 	// Of a published device, until finish_unmap() puts it.
@@ -132,8 +136,9 @@ private:
 	// device_follow.cc
 	void change_capacity();
 	void follow_capacity(Sectors now);
-	void follow_cache(const DeviceCondition &now);
-	void change_limits(const DeviceProperties &was, const DeviceProperties &now);
+	bool follow_cache(const DeviceCondition &now);
+	bool follow_limits();
+	void retry_limits();
 	void close_by_server();
 	void check_unknown_id();
 	// device_open.cc
@@ -168,7 +173,8 @@ private:
 	u32 open_number_ = 0;
 	DeviceProperties properties_{};
 	DeviceTopology topology_{};
-	Wwid wwid_; // constant once it is not empty
+	cxxrt::DiskLimits disk_limits_{}; // that the disk has
+	Wwid wwid_;			  // constant once it is not empty
 	// What the server said last of writes that it may have lost.
 	u64 instance_ = 0; // 0: unknown
 	u32 losses_ = 0;
@@ -186,12 +192,15 @@ private:
 	MessageReserve reserve_;
 	// Queued under the link lock, in state MappedDisconnected only.
 	cxxrt::DelayedWork<Device, &Device::open_again> retry_;
+	// Queued under the link lock while published_ and not Unmapped.
+	cxxrt::DelayedWork<Device, &Device::retry_limits> limits_retry_;
 	cxxrt::RefWork<Device, &Device::finish_unmap> unmap_work_;
 	WaitingRequests waiting_;
 	DeviceEvents events_;
 	SlowDisk slow_;
 	cxxrt::Box<DeviceStats> stats_;
 	UnflushedWrites unflushed_;
+	enum : u64 { kUntilKnown = ~u64{0} };
 	u64 durable_until_ = 0; // makes_durable()
 	u32 unknown_open_ = 0;
 	cxxrt::RefWork<Device, &Device::check_unknown_id> unknown_id_;

@@ -29,14 +29,12 @@ bool Device::take_state(const DeviceStatesView &states, const StatesScope &scope
 		WRITE_ONCE(server_read_only_, now->read_only);
 		events_.add(DeviceEvent::ReadOnly);
 	}
-	if (scope.cache)
-		follow_cache(*now);
-	return true;
+	return !scope.cache || follow_cache(*now);
 }
 
-// Link lock held, published. From the return on flushes are sent if there is a cache: whoever has
-// dropped one by then has had all that it covers acknowledged by a server that knew so.
-void Device::follow_cache(const DeviceCondition &now)
+// Link lock held, published. If it returns true, flushes are sent from then on if there is a cache:
+// whoever has dropped one by then has had all that it covers acknowledged by a server that knew so.
+bool Device::follow_cache(const DeviceCondition &now)
 {
 	DeviceProperties changed = properties_;
 	changed.writeback = now.writeback;
@@ -44,22 +42,48 @@ void Device::follow_cache(const DeviceCondition &now)
 	if (changed.writeback != properties_.writeback)
 		log_info(label(), "Device has %s at the server",
 			 now.writeback ? "a volatile write cache" : "no volatile write cache");
-	change_limits(properties_, changed);
 	properties_ = changed;
+	return follow_limits();
 }
 
-// Link lock held, published.
+// Link lock held, published. The disk gets the limits that properties and topology say; true if it
+// has them. If somebody else is about to change some, it gets them later: he may wait for the end
+// of all requests, and these for a path, that is for the caller.
 //
 // Without a cache the block layer takes FUA from what is submitted, and gives it to us when it has
 // a tag and a path: perhaps when there is a cache. So whatever has come here before the cache is
-// known, or comes in the seconds after, goes out with FUA, however long it waits for a path. What
-// waits longer than that for a tag is not covered: it gets one as answers come.
-void Device::change_limits(const DeviceProperties &was, const DeviceProperties &now)
+// known to the disk, or comes in the seconds after, goes out with FUA, however long it waits for a
+// path. What waits longer than that for a tag is not covered: it gets one as answers come.
+bool Device::follow_limits()
 {
 	constexpr u64 kForTags = 5 * NSEC_PER_SEC;
-	update_disk_limits(disk_, was, now);
-	if (now.writeback && !was.writeback)
+	constexpr unsigned int kRetryMs = 100;
+	const cxxrt::DiskLimits now = disk_limits(properties_, topology_);
+	const bool new_cache = now.write_cache && !disk_limits_.write_cache;
+	const Status s = cxxrt::change_disk_limits(disk_, disk_limits_, now);
+	if (!s.ok()) {
+		if (new_cache)
+			WRITE_ONCE(durable_until_, kUntilKnown);
+		if (s.error() == err::ebusy)
+			limits_retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
+		else
+			log_error_limited(label(),
+					  "The kernel does not take the device's new limits: %d",
+					  s.code());
+		return false;
+	}
+	if (new_cache || durable_until_ == kUntilKnown)
 		WRITE_ONCE(durable_until_, ktime_get_ns() + kForTags);
+	disk_limits_ = now;
+	return true;
+}
+
+void Device::retry_limits()
+{
+	session_->with_link([this](Link &) {
+		if (published_ && state() != DeviceState::Unmapped)
+			follow_limits();
+	});
 }
 
 // Link lock held, published: the disk gets the size that the properties say.

@@ -192,8 +192,8 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 		break;
 	}
 	check_losses(opened);
-	const DeviceProperties was = cxxrt::exchange(properties_, now);
-	const DeviceTopology topology_was = cxxrt::exchange(topology_, opened.topology);
+	properties_ = now;
+	topology_ = opened.topology;
 	server_capacity_ = now.capacity;
 	if (wwid_.empty())
 		wwid_ = opened.identity.wwid;
@@ -201,10 +201,8 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	WRITE_ONCE(open_number_, ++link.opens);
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
-	if (published_) {
-		change_limits(was, now);
-		update_topology(disk_, topology_was, topology_);
-	}
+	if (published_)
+		follow_limits();
 	set_state(DeviceState::Mapped);
 	waiting_.restore();
 	if (published_) {

@@ -36,7 +36,8 @@ Status Device::add_to_system()
 		properties = properties_;
 		topology = topology_;
 	});
-	gendisk *disk = TRY(create_disk(*this, module_.major(), properties, topology));
+	const cxxrt::DiskLimits limits = disk_limits(properties, topology);
+	gendisk *disk = TRY(create_disk(*this, module_.major(), properties, limits));
 	get(); // for the disk, until free_disk()
 	if (const int code = device_add_disk(nullptr, disk, disk_attributes())) {
 		put_disk(disk);
@@ -48,8 +49,8 @@ Status Device::add_to_system()
 		disk_ = disk;
 		published_ = true;
 		// The link may have been lost, and more, while nobody could touch the disk.
-		change_limits(properties, properties_);
-		update_topology(disk_, topology, topology_);
+		disk_limits_ = limits;
+		follow_limits();
 		change_capacity();
 	});
 	return {};

@@ -2,6 +2,7 @@
 // The disk of a device: its operations and limits (protocol E.1 "Disk").
 #pragma once
 
+#include <cxxrt/disk_limits.hh>
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
 #include <rnbd/wire/device_limits.hh>
@@ -17,19 +18,17 @@ constexpr u32 kMaxDiskIndex = (1u << (MINORBITS - kPartitionBits)) - 1;
 // A disk that is ready for add_disk(). It has the device as its data, and drops a reference of it
 // when it is freed, if it was added. What the kernel refuses. May sleep.
 Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties,
-			      const DeviceTopology &topology);
+			      const cxxrt::DiskLimits &limits);
 
 // Attributes of the disk itself, for device_add_disk(): they are there when udev hears of it.
 const attribute_group **disk_attributes();
 
-// Takes over what may change while the disk is in use: write cache, discard, secure erase, write
-// zeroes. What the server did not change stays as a user may have set it in queue/. Any process
-// context.
-void update_disk_limits(gendisk *disk, const DeviceProperties &was, const DeviceProperties &now);
+// What may change while the disk is in use: write cache, discard, secure erase, write zeroes, and
+// how the device likes to be used.
+cxxrt::DiskLimits disk_limits(const DeviceProperties &properties, const DeviceTopology &topology);
+
 // Read-ahead follows what the transport carries at once, whatever the disk likes. After add_disk(),
 // which sets it, too.
 void set_read_ahead(gendisk *disk, u32 max_io_size);
-// Likewise how it likes to be used. Any process context.
-void update_topology(gendisk *disk, const DeviceTopology &was, const DeviceTopology &now);
 
 } // namespace rnbd::client

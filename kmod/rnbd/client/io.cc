@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/client/io.hh>
 
+#include <cxxrt/block.hh>
 #include <cxxrt/log.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/session.hh>
@@ -70,7 +71,7 @@ blk_status_t status_for(int status)
 	case BLK_STS_NOSPC:
 	case BLK_STS_TRANSPORT:
 	case BLK_STS_TARGET:
-	case BLK_STS_NEXUS:
+	case cxxrt::kStsResvConflict:
 	case BLK_STS_MEDIUM:
 	case BLK_STS_PROTECTION:
 		return s;
@@ -183,6 +184,10 @@ bool lost_its_path(Device &device, request *rq)
 	if (changes_device(*op) && device.read_only()) [[unlikely]]
 		return BLK_STS_IOERR;
 
+	// Unlike a write it can't be made durable alone; who wants zeros writes them then.
+	if (*op == Operation::WriteZeroes && device.hides_cache()) [[unlikely]]
+		return BLK_STS_NOTSUPP;
+
 	const bool flush = *op == Operation::Flush;
 	if (flush && !device.unflushed().begin_flush()) [[unlikely]] {
 		log_error_limited(device.label(), "Flush fails: the server lost writes");
@@ -195,7 +200,7 @@ bool lost_its_path(Device &device, request *rq)
 	const Io message = message_for(device, rq, *op);
 	scatterlist *list = IoRequest::of(rq)->list();
 	const bool with_data = carries_data(*op);
-	const u32 entries = with_data ? static_cast<u32>(blk_rq_map_sg(rq->q, rq, list)) : 0;
+	const u32 entries = with_data ? cxxrt::map_request(rq, list) : 0;
 
 	const rtrs_clt_request r{
 	    .dir = direction_of(*op) == Transfer::Direction::Read ? RTRS_READ : RTRS_WRITE,

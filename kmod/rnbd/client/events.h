@@ -8,6 +8,7 @@
 
 #include <linux/blk_types.h>
 #include <linux/tracepoint.h>
+#include <cxxrt/trace_string.h>
 #include <rnbd/client/trace.h>
 
 /* clang-format off */
@@ -30,8 +31,8 @@ TRACE_EVENT(rnbd_clt_io_begin,
 		__field(u32, bytes)
 	),
 	TP_fast_assign(
-		__assign_str(disk, e->disk);
-		__assign_str(device, e->device);
+		cxxrt_assign_str(disk, e->disk);
+		cxxrt_assign_str(device, e->device);
 		__entry->slot = e->slot;
 		__entry->op = e->op;
 		__entry->flags = e->flags;
@@ -57,8 +58,8 @@ TRACE_EVENT(rnbd_clt_io_end,
 		__field(u64, latency_ns)
 	),
 	TP_fast_assign(
-		__assign_str(disk, e->disk);
-		__assign_str(device, e->device);
+		cxxrt_assign_str(disk, e->disk);
+		cxxrt_assign_str(device, e->device);
 		__entry->slot = e->slot;
 		__entry->op = e->op;
 		__entry->sector = e->sector;

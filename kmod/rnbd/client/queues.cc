@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/client/queues.hh>
 
-#include <cxxrt/err_ptr.hh>
+#include <cxxrt/block.hh>
 #include <cxxrt/types.hh>
 #include <rnbd/client/io.hh>
 
@@ -47,7 +47,7 @@ Status TagSet::create(const rtrs_clt_attrs &attrs, u32 poll_queues)
 		     BLK_MQ_F_NO_SCHED_BY_DEFAULT | BLK_MQ_F_STACKING;
 	TRY(Status::from_code(blk_mq_alloc_tag_set(&set_)));
 	created_ = true;
-	idle_ = TRY(cxxrt::from_err_ptr(blk_mq_init_queue(&set_)));
+	idle_ = TRY(cxxrt::make_idle_queue(&set_));
 	return {};
 }
 

@@ -2,6 +2,7 @@
 // One open of a block device.
 #pragma once
 
+#include <cxxrt/block.hh>
 #include <cxxrt/kernel.hh>
 #include <cxxrt/result.hh>
 #include <rnbd/wire/device_limits.hh>
@@ -19,34 +20,28 @@ public:
 	// likes.
 	static Result<BlockDevice> open(dev_t number, bool write);
 
-	BlockDevice(BlockDevice &&o);
-	BlockDevice &operator=(BlockDevice &&o);
-	BlockDevice(const BlockDevice &) = delete;
-	BlockDevice &operator=(const BlockDevice &) = delete;
-	~BlockDevice() { close(); }
-
 	// Sleeps, as open().
-	void close();
+	void close() { opened_.close(); }
 	// Makes durable what was written and has completed. Sleeps.
-	Status flush() { return Status::from_code(blkdev_issue_flush(bdev_)); }
+	Status flush() { return Status::from_code(blkdev_issue_flush(get())); }
 
-	block_device *get() const { return bdev_; }
+	block_device *get() const { return opened_.get(); }
 	// Both as they are now: devices can be resized and set read-only while they are open. Any
 	// context.
-	Sectors capacity() const { return {bdev_nr_sectors(bdev_)}; }
-	bool read_only() const { return bdev_read_only(bdev_); }
-	u32 logical_block_size() const { return bdev_logical_block_size(bdev_); }
+	Sectors capacity() const { return {bdev_nr_sectors(get())}; }
+	bool read_only() const { return bdev_read_only(get()); }
+	u32 logical_block_size() const { return bdev_logical_block_size(get()); }
 
 	// As it is now. Any context.
-	bool has_cache() const { return bdev_write_cache(bdev_); }
-	bool has_fua() const { return bdev_fua(bdev_); }
+	bool has_cache() const { return bdev_write_cache(get()); }
+	bool has_fua() const { return bdev_fua(get()); }
 	// Whether the device can be told not to let the submitter sleep, and keeps to it.
-	bool never_sleeps() const { return !may_block_ && bdev_nowait(bdev_); }
+	bool never_sleeps() const { return !may_block_ && bdev_nowait(get()); }
 	// The kernel's name, which the next disk may get.
-	const char *disk_name() const { return bdev_->bd_disk->disk_name; }
+	const char *disk_name() const { return get()->bd_disk->disk_name; }
 
 	// The kernel has not begun to remove the disk. Any context.
-	bool plugged_in() const { return disk_live(bdev_->bd_disk); }
+	bool plugged_in() const { return disk_live(get()->bd_disk); }
 	// Writes to it could not be made durable: losses() will say another number. Kept by the
 	// kernel with the device, until that is unplugged. Any context.
 	void note_loss();
@@ -59,10 +54,9 @@ public:
 	DeviceTopology topology() const;
 
 private:
-	BlockDevice(block_device *bdev, fmode_t mode);
+	explicit BlockDevice(cxxrt::OpenBlockDevice opened);
 
-	block_device *bdev_ = nullptr;
-	fmode_t mode_ = 0;
+	cxxrt::OpenBlockDevice opened_;
 	bool may_block_ = false; // its driver sleeps in queue_rq()
 };
 

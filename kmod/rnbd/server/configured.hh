@@ -143,6 +143,9 @@ private:
 	cxxrt::ConfigfsSubsystem subsystem_;
 };
 
+// Of the one module: configfs gives its calls nothing of ours.
+ConfiguredExports &configured_exports();
+
 // The address of a client as the rules have it.
 HostAddress host_of(const sockaddr_storage &address);
 

@@ -10,8 +10,6 @@ using cxxrt::configfs_read_only;
 using cxxrt::configfs_read_write;
 using cxxrt::SysfsText;
 
-ConfiguredExports &configured_exports();
-
 // Files are shown under the lock: a text that is being replaced has no end for a moment.
 template <class F> static void locked(F &&f)
 {

@@ -10,7 +10,7 @@
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
 
-// Exported by 6.1, declared for modules only in later kernels.
+// Every kernel exports it, the older ones declare it for themselves only.
 extern "C" int vfs_path_lookup(dentry *dentry, vfsmount *mnt, const char *name, unsigned int flags,
 			       path *path);
 

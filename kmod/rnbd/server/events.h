@@ -10,6 +10,7 @@
 #define RNBD_SERVER_EVENTS_H
 
 #include <linux/tracepoint.h>
+#include <cxxrt/trace_string.h>
 #include <rnbd/server/trace.h>
 
 /* clang-format off */
@@ -30,7 +31,7 @@ DECLARE_EVENT_CLASS(rnbd_srv_session,
 	),
 	TP_fast_assign(
 		__entry->qdepth = (int)qdepth;
-		__assign_str(sessname, sessname);
+		cxxrt_assign_str(sessname, sessname);
 	),
 	TP_printk("sessname=%s qdepth=%d", __get_str(sessname), __entry->qdepth)
 );
@@ -55,7 +56,7 @@ TRACE_EVENT(process_rdma,
 		__field(size_t, usrlen)
 	),
 	TP_fast_assign(
-		__assign_str(sessname, e->sessname);
+		cxxrt_assign_str(sessname, e->sessname);
 		__entry->dir = e->write;
 		__entry->ver = (u8)e->ver;
 		__entry->device_id = e->device_id;
@@ -87,7 +88,7 @@ TRACE_EVENT(process_msg_sess_info,
 		__entry->proto_ver = proto_ver;
 		__entry->clt_ver = clt_ver;
 		__entry->srv_ver = srv_ver;
-		__assign_str(sessname, sessname);
+		cxxrt_assign_str(sessname, sessname);
 	),
 	TP_printk("sessname=%s proto_ver=%d clt_ver=%d srv_ver=%d", __get_str(sessname),
 		__entry->proto_ver, __entry->clt_ver, __entry->srv_ver)
@@ -103,8 +104,8 @@ TRACE_EVENT(process_msg_open,
 	),
 	TP_fast_assign(
 		__entry->access_mode = access_mode;
-		__assign_str(sessname, sessname);
-		__assign_str(dev_name, dev_name);
+		cxxrt_assign_str(sessname, sessname);
+		cxxrt_assign_str(dev_name, dev_name);
 	),
 	TP_printk("sessname=%s access_mode=%s dev_name=%s", __get_str(sessname),
 		__print_symbolic(__entry->access_mode, { 0, "ro" }, { 1, "rw" },
@@ -121,7 +122,7 @@ TRACE_EVENT(process_msg_close,
 	),
 	TP_fast_assign(
 		__entry->device_id = device_id;
-		__assign_str(sessname, sessname);
+		cxxrt_assign_str(sessname, sessname);
 	),
 	TP_printk("sessname=%s device_id=%u", __get_str(sessname), __entry->device_id)
 );
@@ -137,8 +138,8 @@ TRACE_EVENT(rnbd_srv_io_begin,
 		__field(u32, bytes)
 	),
 	TP_fast_assign(
-		__assign_str(sessname, e->sessname);
-		__assign_str(device, e->device);
+		cxxrt_assign_str(sessname, e->sessname);
+		cxxrt_assign_str(device, e->device);
 		__entry->op = e->op;
 		__entry->sector = e->sector;
 		__entry->bytes = e->bytes;
@@ -161,8 +162,8 @@ TRACE_EVENT(rnbd_srv_io_end,
 		__field(u64, latency_ns)
 	),
 	TP_fast_assign(
-		__assign_str(sessname, e->sessname);
-		__assign_str(device, e->device);
+		cxxrt_assign_str(sessname, e->sessname);
+		cxxrt_assign_str(device, e->device);
 		__entry->op = e->op;
 		__entry->sector = e->sector;
 		__entry->bytes = e->bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/server/identity.hh>
 
+#include <cxxrt/block.hh>
 #include <cxxrt/file.hh>
 #include <cxxrt/text.hh>
 #include <rnbd/pure/machine_id.hh>
@@ -138,8 +139,8 @@ Wwid identify_device(block_device *bdev, const char *server_id)
 	if (!write_unique_id(out, disk) && !write_sysfs_id(out, folder) &&
 	    !write_serial(out, folder, server_id))
 		return {};
-	if (bdev->bd_partno)
-		out.put("-part").put_unsigned(bdev->bd_partno);
+	if (const u32 part = cxxrt::partition_number(bdev))
+		out.put("-part").put_unsigned(part);
 	return to_wwid(out);
 }
 

@@ -11,6 +11,7 @@
 
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <cxxrt/trace_string.h>
 #include <rtrs/client/trace.h>
 
 /* clang-format off */
@@ -63,7 +64,7 @@ TRACE_EVENT(rtrs_clt_path_state,
 		__field(int, error)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->from = e->from;
 		__entry->to = e->to;
 		__entry->error = e->error;
@@ -84,8 +85,8 @@ TRACE_EVENT(rtrs_clt_path_choice,
 		__field(bool, failover)
 	),
 	TP_fast_assign(
-		__assign_str(session, e->session);
-		__assign_str(path, e->path ? e->path : "none");
+		cxxrt_assign_str(session, e->session);
+		cxxrt_assign_str(path, e->path ? e->path : "none");
 		__entry->slot = e->slot;
 		__entry->policy = e->policy;
 		__entry->failover = e->failover;
@@ -108,7 +109,7 @@ TRACE_EVENT(rtrs_clt_request_submit,
 		__field(u32, sg_cnt)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->slot = e->slot;
 		__entry->con = e->con;
 		__entry->write = e->write;
@@ -133,7 +134,7 @@ TRACE_EVENT(rtrs_clt_request_post,
 		__field(int, result)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->slot = e->slot;
 		__entry->con = e->con;
 		__entry->wr_cnt = e->wr_cnt;
@@ -157,7 +158,7 @@ TRACE_EVENT(rtrs_clt_request_complete,
 		__field(u64, latency_ns)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->slot = e->slot;
 		__entry->write = e->write;
 		__entry->data_len = e->data_len;

@@ -11,6 +11,7 @@
 
 #include <linux/string.h>
 #include <linux/tracepoint.h>
+#include <cxxrt/trace_string.h>
 #include <rtrs/server/trace.h>
 
 /* clang-format off */
@@ -63,7 +64,7 @@ TRACE_EVENT(rtrs_srv_request,
 		__field(u32, usr_len)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->slot = e->slot;
 		__entry->write = e->write;
 		__entry->data_len = e->data_len;
@@ -83,7 +84,7 @@ TRACE_EVENT(rtrs_srv_path_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
+		cxxrt_assign_str(path, e->path);
 		__entry->from = e->from;
 		__entry->to = e->to;
 	),
@@ -100,8 +101,8 @@ TRACE_EVENT(rtrs_srv_refusal,
 		__field(int, error)
 	),
 	TP_fast_assign(
-		__assign_str(path, e->path);
-		__assign_str(kind, e->kind);
+		cxxrt_assign_str(path, e->path);
+		cxxrt_assign_str(kind, e->kind);
 		__entry->error = e->error;
 	),
 	TP_printk("path=%s kind=%s error=%d", __get_str(path), __get_str(kind), __entry->error)

@@ -3,6 +3,7 @@
 #include <rtrs/server/module.hh>
 
 #include <cxxrt/log.hh>
+#include <cxxrt/newest.hh>
 #include <rtrs/pure/geometry.hh>
 
 using namespace cxxrt;
@@ -25,9 +26,9 @@ Result<Settings> check_params(const rtrs_server_params &p)
 		return err::einval;
 	}
 	// A chunk is one run of physical memory.
-	if (get_order(p.max_chunk_size) >= MAX_ORDER) {
+	if (get_order(p.max_chunk_size) > kMaxPageOrder) {
 		log_error(kLogSubject, "max_chunk_size is too large: %d, at most %lu",
-			  p.max_chunk_size, PAGE_SIZE << (MAX_ORDER - 1));
+			  p.max_chunk_size, PAGE_SIZE << kMaxPageOrder);
 		return err::einval;
 	}
 	return Settings{

@@ -4,6 +4,8 @@
 # headers or build folder are KDIR. CC and KCXX name the compilers, else the kernel's are taken.
 set -u
 kdir=$1
+# The kernels that are supported: one is added when build, `make cxxrt` and the self-test pass with it.
+series='6.1 6.12'
 no() {
 	echo "cxxrt: $*" >&2
 	exit 1
@@ -14,10 +16,14 @@ conf=$kdir/include/config/auto.conf
 option() { sed -n "s/^CONFIG_$1=//p" "$conf"; }
 
 version=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h" 2>/dev/null)
-case $version in
-6.1.* | 6.1-*) ;;
-*) no "kernel ${version:-of unknown version} at $kdir is not supported, only 6.1 is" ;;
-esac
+known=
+for s in $series; do
+	case $version in
+	"$s".* | "$s"-*) known=1 ;;
+	esac
+done
+[ -n "$known" ] ||
+	no "kernel ${version:-of unknown version} at $kdir is not supported, only these are: $series"
 [ "$(option CC_IS_CLANG)" != y ] ||
 	no "the kernel $version was built with clang; only kernels built with gcc are supported"
 [ "$(option RANDSTRUCT)" != y ] ||

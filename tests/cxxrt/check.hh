@@ -51,6 +51,7 @@ extern const Suite work_suite;
 extern const Suite lookup_suite;
 extern const Suite sysfs_suite;
 extern const Suite plug_suite;
+extern const Suite disk_suite;
 
 } // namespace selftest
 

@@ -12,6 +12,7 @@ constexpr const Suite *kSuites[] = {
     &selftest::language_suite, &selftest::macro_suite, &selftest::memory_suite,
     &selftest::sharing_suite,  &selftest::lock_suite,  &selftest::work_suite,
     &selftest::lookup_suite,   &selftest::sysfs_suite, &selftest::plug_suite,
+    &selftest::disk_suite,
 };
 
 bool run(const Suite &suite, const Test &test, unsigned int number)

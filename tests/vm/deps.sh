@@ -6,7 +6,7 @@ set -euo pipefail
 
 PACKAGES=(
 	# building the modules and the in-tree peers; the kernel always by its meta package
-	build-essential linux-headers-amd64 linux-source-6.1 xz-utils kmod bc bison flex libelf-dev libssl-dev
+	build-essential linux-headers-amd64 linux-source xz-utils kmod bc bison flex libelf-dev libssl-dev
 	# modules of a kernel whose headers ship their types, as 6.12's do
 	pahole
 	# virtual machines and what runs in them
@@ -69,5 +69,5 @@ fi
 # Headers that were installed long ago may be older than every image that the archive still has.
 if ! image_known; then
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
-		linux-headers-amd64 linux-source-6.1
+		linux-headers-amd64 linux-source
 fi

@@ -31,19 +31,27 @@ def learns(lab: Lab, disk: str, cache: str, name: str) -> None:
     rnbd.wait_until(lab.client, f"grep -qx 'write through' {at_client}", NOTICE, "the client knows there is none")
 
 
-def late_writes(lab: Lab, disk: str, cache: str, name: str) -> None:
-    """What waited for a path when the cache came may have lost its FUA in the client's block layer."""
-    path = folder(lab, 0)
+def late_writes(lab: Lab, disk: str, cache: str, name: str, meanwhile: str = "true") -> None:
+    """What waited for a path when the cache came may have lost its FUA in the client's block layer. Who writes into
+    queue/ `meanwhile` may wait for that write, with the disk's limits locked: the disk still gets its new ones."""
+    path, queue = folder(lab, 0), f"/sys/block/{name}/queue"
     rnbd.write(lab.client, f"/sys/block/{name}/rnbd/no_path_timeout", "-1")
     rnbd.write(lab.client, f"{path}/disconnect", "1")
     late = lab.client.spawn(f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 seek=30 oflag=direct conv=notrunc", 60)
     rnbd.wait_until(lab.client, f"[ $(cat /sys/block/{name}/rnbd/waiting_requests) -ge 1 ]", 20, "a write waits")
+    other = lab.client.spawn(f"cd {queue}\n{meanwhile}", 60)
     rnbd.write(lab.server, cache, "write back")
     before = flushes(lab, disk)
     rnbd.write(lab.client, f"{path}/reconnect", "1")
     rnbd.check(lab.client.wait(late).ok, "the write that waited failed")
     rnbd.check(flushes(lab, disk) > before, "the write that waited came out of the cache")
+    rnbd.check(lab.client.wait(other).ok, f"{meanwhile} failed")
+    rnbd.wait_until(lab.client, f"grep -qx 'write back' {queue}/write_cache", NOTICE, "the disk has a cache")
+    before = flushes(lab, disk)
+    lab.client.run(f"sync /dev/{name}")
+    rnbd.check(flushes(lab, disk) > before, "the flush did not come to the disk")
     rnbd.write(lab.server, cache, "write through")
+    rnbd.wait_until(lab.client, f"grep -qx 'write through' {queue}/write_cache", NOTICE, "the disk has no cache")
 
 
 def run(lab: Lab) -> None:
@@ -70,6 +78,7 @@ def run(lab: Lab) -> None:
     if lab.ours("client"):
         learns(lab, disk, cache, name)
         late_writes(lab, disk, cache, name)
+        late_writes(lab, disk, cache, name, "echo 32 >max_sectors_kb")
     else:
         rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)

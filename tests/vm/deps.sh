@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Installs what building, checking and testing need on Debian 12, from Debian's own packages. Does nothing,
+# Installs what building, checking and testing need on Debian 12 or 13, from Debian's own packages. Does nothing,
 # in no time, when all of it is there. As root, or through sudo.
 set -euo pipefail
 

@@ -23,6 +23,6 @@ def run(lab: Lab, invalidate: str) -> None:
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab, always_invalidate=invalidate)
     rnbd.load_client(lab)
-    name = rnbd.map_device(lab, disk)
+    name = rnbd.map_device(lab, disk, **rnbd.patience(lab))
     verify(lab.client, f"/dev/{name}", *JOBS)
     rnbd.unmap(lab, name)

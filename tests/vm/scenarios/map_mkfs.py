@@ -15,7 +15,7 @@ def run(lab: Lab, invalidate: str) -> None:
     disk = rnbd.null_disk(lab.server, megabytes=64)
     rnbd.load_server(lab, always_invalidate=invalidate)
     rnbd.load_client(lab)
-    name = rnbd.map_device(lab, disk)
+    name = rnbd.map_device(lab, disk, **rnbd.patience(lab))
     rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/size"), str(64 << 11), "size in sectors")
     lab.client.run(f"mkfs.ext4 -q /dev/{name}\nmount -t ext4 /dev/{name} /mnt", 90)
     # Some MB of the host's own files of every size, read through 9p once.

@@ -95,6 +95,11 @@ def map_text(lab: Lab, device: str, session: str = "vm", nics: tuple[int, ...] =
     return " ".join(words + [f"{k}={v}" for k, v in options.items()])
 
 
+def patience(lab: Lab) -> dict[str, object]:
+    """Options for a disk whose path the in-tree server may lose: it does not survive what soft-RoCE sends twice."""
+    return {"no_path_timeout": 60} if lab.ours("client") and not lab.ours("server") else {}
+
+
 def map_device(lab: Lab, device: str, session: str = "vm", nics: tuple[int, ...] = (0,), limit: float = 60,
                **options: object) -> str:
     """Map and return the name of the disk (rnbdN)."""

@@ -50,8 +50,8 @@ public:
 		if (blk_mq_alloc_tag_set(&set_))
 			return;
 		has_set_ = true;
-		Result<gendisk *> disk =
-		    make_disk(&set_, kFixed, kLimits, nullptr, lock_class<"selftest disk">());
+		Result<gendisk *> disk = make_disk(&set_, kFixed, kLimits, nullptr,
+						   cxxrt::lock_class<"selftest disk">());
 		if (disk.ok())
 			disk_ = disk.take();
 	}

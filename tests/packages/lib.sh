@@ -4,6 +4,8 @@
 passed=0 failed=0
 work=$(mktemp -d)
 root=$work/root
+# What is mounted there is not in the way of its end, though it may still be busy.
+trap 'cd / && umount -R -l "$work" && rmdir "$work"' EXIT
 
 # An overlay over the machine's own root; all that is written lies in memory and ends with the namespace.
 make_root()

@@ -36,6 +36,8 @@ struct DiskLimits {
 	u32 alignment_offset;	 // bytes
 	bool misaligned;	 // no offset would do
 	bool rotational;
+
+	bool operator==(const DiskLimits &) const = default;
 };
 
 // A disk with a queue of that set, and with these limits; put_disk() ends it if it was not added.

@@ -60,7 +60,9 @@ bool Device::follow_limits()
 	constexpr unsigned int kRetryMs = 100;
 	const cxxrt::DiskLimits now = disk_limits(properties_, topology_);
 	const bool new_cache = now.write_cache && !disk_limits_.write_cache;
-	const Status s = cxxrt::change_disk_limits(disk_, disk_limits_, now);
+	// Looks at the server mostly find nothing new, and the queue's lock is not for these.
+	const Status s =
+	    now == disk_limits_ ? Status() : cxxrt::change_disk_limits(disk_, disk_limits_, now);
 	if (!s.ok()) {
 		if (new_cache)
 			WRITE_ONCE(durable_until_, kUntilKnown);

@@ -4,41 +4,21 @@
 
 include packaging/version.mk
 
-headers := $(shell ls -d /usr/src/linux-headers-*-amd64 2>/dev/null | sort -rV | head -n 1)
+headers := $(shell ls -d /usr/src/linux-headers-*-$(or $(shell dpkg --print-architecture 2>/dev/null),amd64) 2>/dev/null | sort -rV | head -n 1)
 # The kernel to build for: the running one, else the newest headers that are installed.
 KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/modules/$(shell uname -r)/build)
-release := $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
-	'$(KDIR)/include/generated/utsrelease.h' 2>/dev/null)
-# Where the modules are left.
-BUILD ?= build/$(or $(release),unknown)
+# What the modules are built from, and what Kbuild is told beside.
+SOURCES := Kbuild $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
+KBUILD_ARGS = RNBD_VERSION='$(VERSION)'
+include cxxrt/build/project.mk
 
-# What the modules are built from.
-MODULE_TREES := $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
-# Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
-no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
-btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
-kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' RNBD_VERSION='$(VERSION)' $(btf)
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: modules mirror overlay objects install clean check unit cxxrt model vm demo fuzz test help
-.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12
+.PHONY: install clean check unit cxxrt cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12 vm-7.3 vm-arm64
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
-
-modules: mirror
-	+$(kbuild) modules
-
-mirror:
-	@sh cxxrt/build/check-kernel.sh '$(KDIR)'
-	@sh cxxrt/build/mirror.sh '$(abspath $(KDIR))' '$(BUILD)' Kbuild $(MODULE_TREES)
-
-# Parts of the build: the header overlay with its comparison of layouts, and single objects.
-overlay: mirror
-	+$(kbuild) CXXRT_ONLY_OVERLAY=1 modules
-
-objects: mirror
-	+$(kbuild) $(OBJECTS)
 
 # Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules.
 # Modules that are tests stay out. Kbuild signs only with a key, and runs depmod only with System.map,
@@ -59,7 +39,10 @@ unit:
 	$(MAKE) -C tests/unit run
 
 cxxrt:
-	tests/cxxrt/reject/run KDIR='$(KDIR)'
+	tests/cxxrt/run KDIR='$(KDIR)'
+
+cxxrt-6.12 cxxrt-7.3: cxxrt-%:
+	kdir=$$(tests/vm/run --kernel $* --prepare) && tests/vm/in-root $* tests/cxxrt/run KDIR="$$kdir"
 
 fuzz:
 	$(MAKE) -C tests/fuzz run
@@ -67,16 +50,20 @@ fuzz:
 model:
 	tests/model/run
 
+# RECORD=1: how the plan ended goes into README's table of kernels.
+record = $(if $(RECORD),--record)
+
 vm: rnbdadm deb
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --planned --at-once 3
+	$(lab) tests/vm/run --planned --at-once 3 $(record)
 
 # On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
 # name, variables of its modules.
 define on_kernel
-	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && $(MAKE) KDIR="$$kdir" $(2) modules
-	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned) \
-		$(if $(filter uml 6.12,$(1)),--at-once 3)
+	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && \
+		tests/vm/in-root $(1) $(MAKE) KDIR="$$kdir" $(2) modules
+	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned $(record)) \
+		$(if $(filter uml 6.12 7.3,$(1)),--at-once 3)
 endef
 
 vm-uml vm-uml-full: rnbdadm
@@ -90,6 +77,14 @@ vm-kcsan: rnbdadm
 
 vm-6.12:
 	$(call on_kernel,6.12)
+
+vm-7.3:
+	$(call on_kernel,7.3)
+
+# Another architecture, all of it emulated.
+vm-arm64:
+	tests/vm/deps.sh arm64
+	$(call on_kernel,arm64,ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
 
 matrix:
 	$(lab) $(MAKE) modules
@@ -144,12 +139,15 @@ help:
 #? make install     install them into updates/ and run depmod
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
-#? make cxxrt       tests of the build: what it must refuse, and headers one by one
+#? make cxxrt       tests of the build: what it must refuse, headers one by one, an example with the installed cxxrt
+#? make cxxrt-6.12, cxxrt-7.3  the same with the headers of Debian's kernel of another series
 #? make model       every order of events of a model of several machines, by Spin
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
-#? make vm-6.12     on Debian's kernel of another series: what meets the kernel's own code
+#? make vm-6.12, vm-7.3  on Debian's kernel of another series: what meets the kernel's own code
+#? make vm-arm64    on a pair of emulated arm64 machines
+#? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow
@@ -171,3 +169,4 @@ help:
 #? KDIR=DIR         headers or build folder of another kernel to build for
 #? BUILD=DIR        where to build; default build/<release of that kernel>
 #? ARCH=um SUBARCH=x86_64 with the KDIR of a user-mode kernel
+#? ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- with one of arm64

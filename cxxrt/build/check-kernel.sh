@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # check-kernel.sh KDIR: says in one line why modules in C++ cannot be built for the kernel whose
-# headers or build folder are KDIR. CC and KCXX name the compilers, else the kernel's are taken.
+# headers or build folder are KDIR. CC and KCXX name the compilers, else the kernel's are taken, with
+# CROSS_COMPILE before their names.
 set -u
 kdir=$1
 # The kernels that are supported: one is added when build, `make cxxrt` and the self-test pass with it.
-series='6.1 6.12'
+series='6.1 6.12 7.3'
+series_arm64='6.1'
 no() {
 	echo "cxxrt: $*" >&2
 	exit 1
@@ -15,6 +17,15 @@ conf=$kdir/include/config/auto.conf
 [ -f "$conf" ] || no "$kdir is no kernel build folder (it has no include/config/auto.conf)"
 option() { sed -n "s/^CONFIG_$1=//p" "$conf"; }
 
+# By the names of compilers. User-mode Linux is known as the machine that it runs on.
+if [ "$(option ARM64)" = y ]; then
+	machine=aarch64 series=$series_arm64
+elif [ "$(option X86_64)" = y ]; then
+	machine=x86_64
+else
+	no "the kernel at $kdir is of another architecture than x86-64 and arm64"
+fi
+
 version=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h" 2>/dev/null)
 known=
 for s in $series; do
@@ -23,16 +34,15 @@ for s in $series; do
 	esac
 done
 [ -n "$known" ] ||
-	no "kernel ${version:-of unknown version} at $kdir is not supported, only these are: $series"
+	no "kernel ${version:-of unknown version} at $kdir is not supported, of $machine only these are: $series"
 [ "$(option CC_IS_CLANG)" != y ] ||
 	no "the kernel $version was built with clang; only kernels built with gcc are supported"
 [ "$(option RANDSTRUCT)" != y ] ||
 	no "the kernel $version has its structs randomized (CONFIG_RANDSTRUCT), which g++ cannot follow"
-[ "$(option 64BIT)" = y ] || no "the kernel $version is not a 64-bit one"
-
 text=$(option CC_VERSION_TEXT)
 text=${text#\"}
-cc=${CC:-${text%% *}}
+cc=${text%% *}
+cc=${CC:-${CROSS_COMPILE:-}${cc#"${CROSS_COMPILE:-}"}}
 cxx=${KCXX:-$(echo "$cc" | sed 's/gcc/g++/')}
 # Unquoted: the kernel's CC may hold a launcher such as ccache before the compiler.
 # shellcheck disable=SC2086
@@ -41,3 +51,8 @@ have=$($cxx -dumpversion 2>/dev/null) ||
 want=$(($(option GCC_VERSION) / 10000))
 [ "${have%%.*}" = "$want" ] ||
 	no "$cxx is version $have, but the kernel $version was built with gcc $want"
+# shellcheck disable=SC2086
+target=$($cxx -dumpmachine)
+[ "${target%%-*}" = $machine ] ||
+	no "$cxx makes programs for ${target%%-*}, but the kernel $version is of $machine" \
+		"(ARCH= and CROSS_COMPILE= name another compiler)"

@@ -50,5 +50,13 @@ case $("${READELF:-readelf}" -h "$object") in
 	refuse "SSE or x87 registers" "$("${OBJDUMP:-objdump}" -d --no-show-raw-insn "$object" |
 		grep -E '%[xyz]mm[0-9]|%mm[0-7]|%st|	f[a-z]')"
 	;;
+*AArch64*)
+	# Addresses of code look like registers: "b d0 <name>".
+	refuse "SIMD or floating-point registers" "$("${OBJDUMP:-objdump}" -d --no-show-raw-insn "$object" |
+		sed 's/^ *[0-9a-f]*://; s/[0-9a-f]* <[^>]*>//' |
+		grep -E '[^[:alnum:]_][vbhsdqz]([0-9]|[12][0-9]|3[01])($|[^[:alnum:]_])')"
+	# Of the compiler's own library, which chooses an instruction at run time. The kernel has none.
+	refuse "a call of an atomic helper (-mno-outline-atomics)" "$(echo "$symbols" | grep ' U __aarch64_')"
+	;;
 esac
 exit 0

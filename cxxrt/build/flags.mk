@@ -25,7 +25,8 @@ cxxrt-flags := -std=gnu++20 -ffreestanding -nostdinc++ -fpermissive -Werror -Wal
 	-Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
 	-fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-use-cxa-atexit \
 	-fno-operator-names -fno-weak -fcheck-new -faligned-new=8 -D__STDC_VERSION__=201710L \
-	$(if $(CONFIG_X86)$(CONFIG_UML),-mno-sse -mno-mmx -mno-avx -mno-80387)
+	$(if $(CONFIG_X86)$(CONFIG_UML),-mno-sse -mno-mmx -mno-avx -mno-80387) \
+	$(if $(CONFIG_ARM64),-mno-outline-atomics)
 
 # Our own code before, the kernel's patched headers between, the kernel's headers after. -MD, not
 # -MMD, which would drop system headers, that is every kernel header, from the dependencies.

@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# overlay.sh RULES LIST OUT INCDIR... -- CC FLAG...
+# overlay.sh ARCH RULES LIST OUT INCDIR... -- CC FLAG...
 #
 # Writes patched copies of kernel headers to OUT/include. INCDIRs are the kernel's include folders in
-# search order; CC and its flags compile C as the kernel does. LIST is the list of headers.
+# search order; CC and its flags compile C as the kernel does. LIST is the list of headers. RULES are one or more
+# files, in one word; ARCH is what they call the architecture.
 #
 # 1. A struct without members has size 0 in C and 1 in C++. The C compiler finds them all, for the
 #    configuration at hand: each place gets a zero-length array, which makes it 0 in C++ too.
 # 2. RULES are edits that no macro can do; see overlay/header.rules. Each has its whole effect, or none
-#    and is marked as optional, or the script fails.
+#    and is marked as optional, or the script fails. Those of another architecture are not tried.
 #
 # OUT/overlay.log tells what was done, and which optional rules had no effect.
 set -eu
-rules=$1 list=$2 out=$3
-shift 3
+arch=$1 rules=$2 list=$3 out=$4
+shift 4
 dirs=
 while [ "$1" != -- ]; do
 	dirs="$dirs $1"
@@ -21,7 +22,7 @@ while [ "$1" != -- ]; do
 done
 shift
 
-rm -rf "$out"
+rm -rf "$out/include"
 mkdir -p "$out/include"
 log=$out/overlay.log
 : >"$log"
@@ -96,7 +97,7 @@ done <"$out/empty"
 
 # Ends the rule that was read: it must have changed all that it names, or nothing if it is optional.
 finish() {
-	[ -n "$header" ] || return 0
+	[ -n "$header" ] && [ -z "$skipped" ] || return 0
 	if [ "$changed" -gt 0 ] && [ "$unchanged" -gt 0 ]; then
 		echo "cxxrt: a rule matches $header in part only, without effect is: $idle" >&2
 		failed=1
@@ -110,6 +111,7 @@ finish() {
 
 # Applies sed program $1 to the header of the rule.
 edit() {
+	[ -z "$skipped" ] || return 0
 	if [ -z "$file" ]; then
 		unchanged=$((unchanged + 1)) idle=$1
 		return
@@ -127,17 +129,22 @@ edit() {
 	fi
 }
 
-header='' failed=0
-grep -v '^#' "$rules" >"$out/rules"
+header='' skipped='' failed=0
+# shellcheck disable=SC2086 # names of files
+grep -hv '^#' $rules >"$out/rules"
 while IFS= read -r rule; do
 	case $rule in
 	'') ;;
 	'+ '*) edit "${rule#+ }" ;;
 	*' | '*)
 		finish
-		optional='' changed=0 unchanged=0 idle=''
+		optional='' skipped='' changed=0 unchanged=0 idle=''
 		case $rule in
 		'? '*) optional=1 rule=${rule#? } ;;
+		esac
+		case $rule in
+		"[$arch] "*) rule=${rule#*] } ;;
+		'['*) skipped=1 rule=${rule#*] } ;;
 		esac
 		header=${rule%% | *}
 		file=$(find_header "$header")

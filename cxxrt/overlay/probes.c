@@ -10,9 +10,12 @@
  * of the newest one. A probe with the same answer for all supported kernels goes, with its uses.
  * Each stands on one line, by which errors are found.
  */
+#include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/device/class.h>
+#include <linux/fs_struct.h>
 #include <linux/mmzone.h>
+#include <linux/workqueue.h>
 #include <trace/stages/stage6_event_callback.h>
 
 #define PROBE(name, ...) void probe_##name(void); void probe_##name(void) { (void)(__VA_ARGS__); }
@@ -34,6 +37,15 @@ PROBE(sts_resv_conflict, BLK_STS_RESV_CONFLICT)
 
 /* 6.11: limits of a disk are set at once, and what were flags of its queue is among them. */
 PROBE(limits_at_once, (struct queue_limits){ .features = BLK_FEAT_ROTATIONAL })
+
+/* Until 6.13 requests are merged if a set of tags says so; since then always. */
+PROBE(should_merge, BLK_MQ_F_SHOULD_MERGE)
+
+/* 6.17, and later 6.12: a work queue that is not unbound says that it is per CPU. */
+PROBE(wq_percpu, WQ_PERCPU)
+
+/* By 7.3: threads of the kernel have no file system, unless they take that of programs. */
+PROBE(init_fs, __override_init_fs())
 
 /* 6.10: the source of a string in a trace event is named once, where the event is laid out. */
 PROBE(assign_str_by_name, TEXT(__assign_str(name)))

@@ -52,6 +52,8 @@ extern const Suite lookup_suite;
 extern const Suite sysfs_suite;
 extern const Suite plug_suite;
 extern const Suite disk_suite;
+extern const Suite secret_suite;
+extern const Suite file_suite;
 
 } // namespace selftest
 

@@ -17,9 +17,25 @@ blk_status_t refuse(blk_mq_hw_ctx *, const blk_mq_queue_data *)
 	return BLK_STS_IOERR;
 }
 
+// How often a request was set up, for the one set of tags that there is at a time.
+constinit int set_up_ = 0;
+
+struct Driver {
+	static void set_up_request(blk_mq_tag_set *set, request *rq)
+	{
+		set_up_ += set->queue_depth == 1 && rq != nullptr;
+	}
+	static int get_geometry(gendisk *disk, hd_geometry *geometry)
+	{
+		geometry->heads = disk->queue ? 4 : 0;
+		return 0;
+	}
+};
+
 constinit const blk_mq_ops kOps = [] {
 	blk_mq_ops ops{};
 	ops.queue_rq = refuse;
+	set_request_operation<Driver>(ops);
 	return ops;
 }();
 
@@ -47,7 +63,8 @@ public:
 		set_.nr_hw_queues = 1;
 		set_.queue_depth = 1;
 		set_.numa_node = NUMA_NO_NODE;
-		if (blk_mq_alloc_tag_set(&set_))
+		set_up_ = 0;
+		if (!allocate_tags(set_).ok())
 			return;
 		has_set_ = true;
 		Result<gendisk *> disk = make_disk(&set_, kFixed, kLimits, nullptr,
@@ -90,7 +107,30 @@ void expect_limits(Case &t, const TestDisk &disk, const DiskLimits &limits)
 	EXPECT(static_cast<u32>(bdev_io_opt(bdev)) == limits.io_opt);
 	EXPECT(bdev_alignment_offset(bdev) ==
 	       (limits.misaligned ? -1 : static_cast<int>(limits.alignment_offset)));
-	EXPECT(bdev_nonrot(bdev) == !limits.rotational);
+	EXPECT(is_rotational(bdev) == limits.rotational);
+}
+
+// As the block layer calls it.
+template <class Which>
+int geometry_of(int (*get)(Which *, hd_geometry *), gendisk *disk, hd_geometry *geometry)
+{
+	if constexpr (requires { get(disk, geometry); })
+		return get(disk, geometry);
+	else
+		return get(disk->part0, geometry);
+}
+
+void operations(Case &t)
+{
+	TestDisk disk;
+	if (!disk.get())
+		return t.skip("no memory");
+	EXPECT(set_up_ >= 1);
+	block_device_operations operations{};
+	set_geometry_operation<Driver>(operations);
+	hd_geometry geometry{};
+	EXPECT(!geometry_of(operations.getgeo, disk.get(), &geometry));
+	EXPECT(geometry.heads == 4);
 }
 
 void made_with_limits(Case &t)
@@ -168,6 +208,7 @@ void refused_while_locked(Case &t)
 }
 
 constexpr Test kTests[] = {
+    {"operations of a disk and its tags are called", operations},
     {"a disk is made with its limits", made_with_limits},
     {"limits change, and the read-ahead stays", changed_limits},
     {"nobody waits for who changes limits", refused_while_locked},

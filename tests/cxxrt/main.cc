@@ -9,10 +9,10 @@ using selftest::Suite;
 using selftest::Test;
 
 constexpr const Suite *kSuites[] = {
-    &selftest::language_suite, &selftest::macro_suite, &selftest::memory_suite,
-    &selftest::sharing_suite,  &selftest::lock_suite,  &selftest::work_suite,
-    &selftest::lookup_suite,   &selftest::sysfs_suite, &selftest::plug_suite,
-    &selftest::disk_suite,
+    &selftest::language_suite, &selftest::macro_suite,	&selftest::memory_suite,
+    &selftest::sharing_suite,  &selftest::lock_suite,	&selftest::work_suite,
+    &selftest::lookup_suite,   &selftest::sysfs_suite,	&selftest::plug_suite,
+    &selftest::disk_suite,     &selftest::secret_suite, &selftest::file_suite,
 };
 
 bool run(const Suite &suite, const Test &test, unsigned int number)

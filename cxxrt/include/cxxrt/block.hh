@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 // What differs between kernels at the block layer, in the shape of the newest one: opens of block
-// devices, the operations of a disk, and members that moved. The limits of a disk have a header of
-// their own, <cxxrt/disk_limits.hh>.
+// devices, the operations of a disk and of a set of tags, and members that moved. The limits of a
+// disk have a header of their own, <cxxrt/disk_limits.hh>.
 //
 // A kernel is asked by `requires` on arguments whose type depends on a template parameter: what it
 // does not declare is then an answer, and no error.
 #pragma once
 
 #include <cxxrt/err_ptr.hh>
+#include <cxxrt/file.hh>
 #include <cxxrt/kernel.hh>
 #include <cxxrt/newest.hh>
+#include <cxxrt/probes.h>
 #include <cxxrt/result.hh>
 #include <cxxrt/types.hh>
 
@@ -63,6 +65,20 @@ int open_disk(Opened *opened, Mode mode)
 template <void (*kRelease)(gendisk *), class... Mode> void release_disk(gendisk *disk, Mode...)
 {
 	kRelease(disk);
+}
+
+// 6.18: of a disk.
+template <class Driver, class Which> int get_geometry(Which *which, hd_geometry *geometry)
+{
+	return Driver::get_geometry(disk_of(which), geometry);
+}
+
+// 7.3: the node is signed.
+template <class Driver, class... Numbers>
+int set_up_request(blk_mq_tag_set *set, request *rq, Numbers...)
+{
+	Driver::set_up_request(set, rq);
+	return 0;
 }
 
 } // namespace detail
@@ -127,6 +143,38 @@ constexpr void set_open_operations(block_device_operations &operations)
 	operations.release = detail::release_disk<kRelease>;
 }
 
+// The operation that says how a disk is divided, as programs of old want to know. It is
+// int Driver::get_geometry(gendisk *, hd_geometry *).
+template <class Driver> constexpr void set_geometry_operation(block_device_operations &operations)
+{
+	operations.getgeo = detail::get_geometry<Driver>;
+}
+
+// The operation that is called once for each request, before the set of tags can be used. May
+// sleep. It is void Driver::set_up_request(blk_mq_tag_set *, request *).
+template <class Driver> constexpr void set_request_operation(blk_mq_ops &operations)
+{
+	operations.init_request = detail::set_up_request<Driver>;
+}
+
+// Requests are merged, as the newest kernel always does. ENOMEM, EINVAL. May sleep.
+inline Status allocate_tags(blk_mq_tag_set &set)
+{
+#if CXXRT_PROBE_should_merge
+	set.flags |= BLK_MQ_F_SHOULD_MERGE;
+#endif
+	return Status::from_code(blk_mq_alloc_tag_set(&set));
+}
+
+// The number of the block device that a path leads to. ENOENT, ENOTBLK, ... May sleep.
+inline Result<dev_t> block_device_at(const char *path)
+{
+	const ProgramPaths scope;
+	dev_t number = 0;
+	TRY(Status::from_code(lookup_bdev(path, &number)));
+	return number;
+}
+
 // 0: the whole disk. Any context.
 template <class Device> u32 partition_number(const Device *bdev)
 {
@@ -134,6 +182,15 @@ template <class Device> u32 partition_number(const Device *bdev)
 		return bdev->bd_partno;
 	else
 		return bdev_partno(bdev);
+}
+
+// Any context.
+template <class Device> bool is_rotational(Device *bdev)
+{
+	if constexpr (requires { bdev_rot(bdev); })
+		return bdev_rot(bdev);
+	else
+		return !bdev_nonrot(bdev);
 }
 
 // The device's page cache. Any context.

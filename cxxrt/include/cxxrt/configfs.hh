@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // configfs: objects that an administrator makes by mkdir and ends by rmdir, their files methods.
 //
-// An object derives from ConfigfsObject<T> first, and lives by configfs's count: of its directory,
-// of open files, and of ConfigfsRef. The last one deletes it. A ConfigfsUse refuses the rmdir.
+// An object derives from ConfigfsObject<T> first, and lives by configfs's count: of its directory
+// and of open files. The last one deletes it.
 #pragma once
 
 #include <cxxrt/bytes.hh>
 #include <cxxrt/kernel.hh>
 #include <cxxrt/lock.hh>
+#include <cxxrt/new.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/result.hh>
 
@@ -23,7 +24,17 @@ public:
 		return static_cast<T &>(
 		    *container_of(to_config_group(item), ConfigfsObject, group_));
 	}
-	// For config_item_type.
+	// One that lives by configfs's count from here on; null if there is no memory. `T` takes
+	// the name and the type. May sleep.
+	static T *create(const char *name, const config_item_type *type)
+	{
+		T *object = new (GFP_KERNEL) T(name, type);
+		if (object && !object->item_name()) {
+			config_item_put(object->item());
+			return nullptr;
+		}
+		return object;
+	}
 	static void release(config_item *item) { delete &of(item); }
 
 	config_group *group() { return &group_; }
@@ -95,6 +106,46 @@ constexpr configfs_attribute configfs_read_write(const char *name)
 	a.ca_mode = 0644;
 	a.store = detail::configfs_store<T, kStore>;
 	return a;
+}
+
+template <class T> constexpr configfs_item_operations configfs_object_operations()
+{
+	configfs_item_operations o{};
+	o.release = T::release;
+	return o;
+}
+
+// Of a directory in which objects are made. kMake gives the group of a new one, or configfs_error()
+// why there is none; kDrop follows rmdir, and drops the reference of the directory.
+template <class T, config_group *(*kMake)(const char *), void (*kDrop)(T &)>
+constexpr configfs_group_operations configfs_folder_operations()
+{
+	configfs_group_operations o{};
+	o.make_group = [](config_group *, const char *name) {
+		return kMake(name);
+	};
+	o.drop_item = [](config_group *, config_item *item) {
+		kDrop(T::of(item));
+	};
+	return o;
+}
+
+// What a directory is. configfs takes its tables as not const, and does not change them.
+constexpr config_item_type configfs_type(configfs_attribute **files,
+					 configfs_item_operations *object = nullptr,
+					 configfs_group_operations *folder = nullptr)
+{
+	config_item_type t{};
+	t.ct_owner = THIS_MODULE;
+	t.ct_item_ops = object;
+	t.ct_group_ops = folder;
+	t.ct_attrs = files;
+	return t;
+}
+
+inline config_group *configfs_error(Error why)
+{
+	return static_cast<config_group *>(ERR_PTR(why.code()));
 }
 
 // /sys/kernel/config/<name>. The module's use count is held by each directory in it, so it is empty

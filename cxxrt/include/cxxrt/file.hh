@@ -1,19 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0
 // Small files and folders that tell what the kernel exports in no other way, read as a program
-// would.
+// would, and paths as programs know them.
 #pragma once
 
 #include <cxxrt/bytes.hh>
 #include <cxxrt/kernel.hh>
+#include <cxxrt/probes.h>
 #include <cxxrt/result.hh>
 #include <cxxrt/types.hh>
 
 namespace cxxrt {
 
+// A scope in which paths lead to where they lead for the programs of this machine. Who looks one up
+// for a thread of the kernel, as a work item does, needs it: since 7.3 these have an empty file
+// system of their own. A program that calls the kernel keeps its own view. Process context; scopes
+// may lie within each other. It is what scoped_with_init_fs() does around a statement.
+#if CXXRT_PROBE_init_fs
+class ProgramPaths {
+public:
+	ProgramPaths() : changed_(current->flags & PF_KTHREAD)
+	{
+		if (changed_)
+			own_ = __override_init_fs();
+	}
+	ProgramPaths(const ProgramPaths &) = delete;
+	ProgramPaths &operator=(const ProgramPaths &) = delete;
+	~ProgramPaths()
+	{
+		if (changed_)
+			__revert_init_fs(own_);
+	}
+
+private:
+	bool changed_;
+	fs_struct *own_ = nullptr;
+};
+#else
+class ProgramPaths {
+public:
+	ProgramPaths() {}
+	ProgramPaths(const ProgramPaths &) = delete;
+	ProgramPaths &operator=(const ProgramPaths &) = delete;
+};
+#endif
+
 // The first `size` bytes of the file: how many there are. 0 also for a file that is not there, or
 // where its file system is not mounted at its place. Process context, may sleep.
 inline usize read_file(const char *path, char *text, usize size)
 {
+	const ProgramPaths scope;
 	file *opened = filp_open(path, O_RDONLY, 0);
 	if (IS_ERR(opened))
 		return 0;
@@ -46,6 +81,7 @@ template <class F> struct FolderLister {
 // folder, ENOENT, ... May sleep.
 template <class F> Status list_folder(const char *path, const F &f)
 {
+	const ProgramPaths scope;
 	file *opened = filp_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (IS_ERR(opened))
 		return Error::from_code(PTR_ERR(opened));

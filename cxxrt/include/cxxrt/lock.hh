@@ -77,14 +77,8 @@ public:
 		spin_lock_irqsave(&lock_, flags);
 		return flags;
 	}
-	void release(Saved flags)
-	{
-		spin_unlock_irqrestore(&lock_, flags);
-	}
-	void assert_held() const
-	{
-		lockdep_assert_held(&lock_);
-	}
+	void release(Saved flags) { spin_unlock_irqrestore(&lock_, flags); }
+	void assert_held() const { lockdep_assert_held(&lock_); }
 
 private:
 	spinlock_t lock_;

@@ -76,6 +76,10 @@ constexpr Error enotconn = Error::from_errno(107);
 constexpr Error etimedout = Error::from_errno(110);
 constexpr Error ehostunreach = Error::from_errno(113);
 constexpr Error ealready = Error::from_errno(114);
+constexpr Error enokey = Error::from_errno(126);
+constexpr Error ekeyexpired = Error::from_errno(127);
+constexpr Error ekeyrevoked = Error::from_errno(128);
+constexpr Error ekeyrejected = Error::from_errno(129);
 } // namespace err
 
 template <class T> class [[nodiscard]] Result {

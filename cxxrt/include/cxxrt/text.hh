@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Numbers and short texts as administrators write them. Pure.
+// Numbers, lists of words and short texts as administrators write them. Pure.
 //
 // Readers take a TextView and accept one trailing newline, as sysfs input has it. TextWriter writes
 // into memory of the caller, stops at its end and remembers that it had to.
@@ -100,6 +100,41 @@ constexpr Status parse_one(TextView t)
 	if (trim_newline(t) == TextView("1"))
 		return {};
 	return err::einval;
+}
+
+namespace detail {
+constexpr bool is_separator(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t';
+}
+} // namespace detail
+
+// f(word) for each word of the text, until it is true; whether it was.
+template <class F> constexpr bool any_word(TextView text, F &&f)
+{
+	usize begin = 0;
+	for (usize i = 0; i <= text.size(); i++) {
+		if (i < text.size() && !detail::is_separator(text[i]))
+			continue;
+		if (i > begin && f(text.skip(begin).first(i - begin)))
+			return true;
+		begin = i + 1;
+	}
+	return false;
+}
+
+constexpr bool no_words(TextView text)
+{
+	return !any_word(text, [](TextView) { return true; });
+}
+
+// A word stands for the same text, and for each that begins like it if it ends in an asterisk.
+constexpr bool any_word_stands_for(TextView list, TextView text)
+{
+	return any_word(list, [text](TextView word) {
+		const TextView stem = word.first(word.size() - 1);
+		return word == text || (word[word.size() - 1] == '*' && text.starts_with(stem));
+	});
 }
 
 class TextWriter {

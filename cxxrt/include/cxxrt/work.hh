@@ -7,17 +7,29 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <cxxrt/probes.h>
 #include <cxxrt/result.hh>
 
 namespace cxxrt {
+
+namespace detail {
+#if CXXRT_PROBE_wq_percpu
+constexpr unsigned int kPerCpu = WQ_PERCPU;
+#else
+constexpr unsigned int kPerCpu = 0;
+#endif
+} // namespace detail
 
 // Owns a workqueue; destruction drains it. May sleep.
 class Workqueue {
 public:
 	constexpr Workqueue() = default;
-	// `flags` as for alloc_workqueue(); `max_active` 0 is the kernel's default. ENOMEM.
+	// `flags` as for alloc_workqueue(), and per CPU without WQ_UNBOUND; `max_active` 0 is the
+	// kernel's default. ENOMEM.
 	static Result<Workqueue> create(const char *name, unsigned int flags, int max_active = 0)
 	{
+		if (!(flags & WQ_UNBOUND))
+			flags |= detail::kPerCpu;
 		workqueue_struct *wq = alloc_workqueue("%s", flags, max_active, name);
 		if (!wq)
 			return err::enomem;

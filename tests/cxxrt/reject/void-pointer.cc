@@ -6,7 +6,7 @@ struct Item {
 	int value;
 };
 
-Item *make()
+Item *item_of(device *dev)
 {
-	return kmalloc(sizeof(Item), GFP_KERNEL);
+	return dev_get_drvdata(dev);
 }

@@ -15,6 +15,18 @@ WarningsAsErrors: '*'
 HeaderFilterRegex: '.*'
 """
 
+REPORT = (
+    "plan stock\ntarget vm\nrelease 6.1.0-1-amd64\nsystem Debian 12\ncommit 0123456789ab\n"
+    "day 2026-01-02\nresult 7 passed, 0 failed\n"
+)
+TABLE = (
+    "<!-- kernels: written by tools/kernel-table -->\n"
+    "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
+    "| 6.1, Debian's own | 6.1.0-1-amd64 | Debian 12, `make vm` | 7 passed, 0 failed "
+    "| 0123456789ab, 2026-01-02 |\n"
+    "<!-- kernels: end -->\n"
+)
+
 BAD = {
     "spdx": [
         {"a.cc": "int x;\n"},
@@ -118,6 +130,9 @@ BAD = {
         ]
     ]
     + [{"cxxrt/include/cxxrt/a.hh": "std::move(x);\n"}, {"tests/kunit/a.cc": "try {\n}\n"}],
+    "lockdep-names": [
+        {"kmod/rtrs/a.cc": 'using namespace cxxrt;\nauto c = lock_class<"x">();\n'},
+    ],
     "vocabulary": [
         {"kmod/rtrs/a.cc": code}
         for code in [
@@ -139,6 +154,9 @@ BAD = {
             "return ERR_PTR(-5);\n",
             'pr_info("x");\n',
             "msleep(5);\n",
+            "const int code = lookup_bdev(path, &number);\n",
+            "TRY(Status::from_code(kern_path(name, 0, &p)));\n",
+            "x = blk_mq_alloc_tag_set(&set);\n",
             "BUG_ON(x);\n",
             "// raw call\nkfree(p);\n",
         ]
@@ -201,6 +219,47 @@ BAD = {
             "tests/cxxrt/b.cc": "#if CXXRT_PROBE_used\n#endif\n",
         },
     ],
+    "cxxrt-names": [
+        {"Documentation/cxxrt.md": text, "cxxrt/include/cxxrt/a.hh": "class LockGuard;\n"}
+        for text in [
+            "Of LockGuards.\n",
+            "Call `no_such_call()`.\n",
+            "Say `#include <cxxrt/b.hh>`.\n",
+            "See `build/none.sh`.\n",
+            "```c++\nauto x = cxxrt::make();\n```\n",
+        ]
+    ]
+    + [{"cxxrt/include/cxxrt/a.hh": "// Of LockGuard.\nclass Lock;\n"}],
+    "cxxrt-headers": [
+        {"Documentation/cxxrt.md": "`lock.hh`\n", "cxxrt/include/cxxrt/a_lock.hh": "int a;\n"}
+    ],
+    "cxxrt-version": [
+        {
+            "cxxrt/build/version.mk": "CXXRT_VERSION := 1.1.0\n",
+            "cxxrt/CHANGELOG.md": "# Changes\n\n## 1.0.0\n\n## 1.1.0\n",
+        }
+    ],
+    "kernel-table": [
+        {"README.md": "# None\n"},
+        {"README.md": TABLE, "tests/vm/results/a.txt": REPORT.replace("0 failed", "1 failed")},
+        {"README.md": TABLE, "tests/vm/results/a.txt": REPORT.replace("commit", "comet")},
+        {"README.md": TABLE},
+        {
+            "README.md": TABLE,
+            "tests/vm/results/a.txt": REPORT,
+            "cxxrt/build/check-kernel.sh": "series='6.1 6.12'\n",
+        },
+        {
+            "README.md": TABLE,
+            "tests/vm/results/a.txt": REPORT,
+            "cxxrt/build/check-kernel.sh": "series='6.1'\nseries_arm64='6.1'\n",
+        },
+        {
+            "README.md": TABLE,
+            "tests/vm/results/a.txt": REPORT.replace("amd64", "arm64"),
+            "cxxrt/build/check-kernel.sh": "series='6.1'\n",
+        },
+    ],
     "clang-format": [
         {".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int  f( ) {return 1;}\n"},
         {".clang-format": "BasedOnStyle: LLVM\n", "cxxrt/a.h": "struct  a;\n"},
@@ -258,6 +317,7 @@ GOOD = {
     "editorconfig": [
         {".editorconfig": "[*.cc]\nindent_style = tab\n", "a.cc": "\t\tint x;\n\t    y;\n    : a\n"},
         {".editorconfig": "[*.py]\nindent_style = space\n", "a.py": 'x = """\n\tif x\n"""\n'},
+        {".editorconfig": "[*.py]\nindent_style = space\n", "a.py": 'x = f"""\n\t{y}\n\tz\n"""\n'},
     ],
     "pure-layer": [
         {
@@ -305,6 +365,12 @@ GOOD = {
         },
         {"tests/unit/a.cc": "std::string s;\n"},
     ],
+    "lockdep-names": [
+        {
+            "kmod/rtrs/a.cc": 'using namespace cxxrt;\nauto c = cxxrt::lock_class<"x">();\n',
+            "kmod/rtrs/b.cc": 'namespace rtrs {\nauto c = lock_class<"x">();\n}\n',
+        }
+    ],
     "vocabulary": [
         {
             "kmod/rtrs/a.cc": "queue_.wake_up();\nlist.list_add(x);\n// kfree(p)\n"
@@ -346,6 +412,30 @@ GOOD = {
         {
             "cxxrt/overlay/probes.c": "/* PROBE(x, y) */\nPROBE(used, f())\n",
             "cxxrt/include/cxxrt/a.hh": "#include <cxxrt/probes.h>\n#if CXXRT_PROBE_used\n#endif\n",
+        }
+    ],
+    "cxxrt-names": [
+        {
+            "Documentation/cxxrt.md": "A LockGuard, `<cxxrt/a.hh>`, `cxxrt/a.hh`, `<cxxrt/probes.h>`.\n"
+            "```c++\nint my_own = cxxrt::take();\n```\n",
+            "cxxrt/include/cxxrt/a.hh": "class LockGuard;\nint take();\n",
+        }
+    ],
+    "cxxrt-headers": [
+        {"Documentation/cxxrt.md": "`a.hh`\n", "cxxrt/include/cxxrt/a.hh": "int a;\n"},
+        {"Documentation/cxxrt.md": "\n", "cxxrt/include/cxxrt/detail/a.hh": "int a;\n"},
+    ],
+    "cxxrt-version": [
+        {
+            "cxxrt/build/version.mk": "CXXRT_VERSION := 1.1.0\n",
+            "cxxrt/CHANGELOG.md": "# Changes\n\n## 1.1.0\n\n## 1.0.0\n",
+        }
+    ],
+    "kernel-table": [
+        {
+            "README.md": "# Title\n" + TABLE,
+            "tests/vm/results/a.txt": REPORT,
+            "cxxrt/build/check-kernel.sh": "series='6.1'\n",
         }
     ],
     "clang-format": [{".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int f() { return 1; }\n"}],

@@ -13,8 +13,9 @@ from . import layering
 from .registry import rule
 from .tree import Finding
 
-# Debian's package, where it is not named like the program.
-PACKAGES = {"pyflakes3": "pyflakes3", "clang-format": "clang-format", "clang-tidy": "clang-tidy"}
+# Versions differ in what they find and in how they break lines: this one is in all of the suites of Debian that
+# tests/vm/deps.sh knows. Programs are in packages of the same name.
+CLANG_FORMAT, CLANG_TIDY = "clang-format-19", "clang-tidy-19"
 # The overlay copies the shape of the kernel headers that it stands in for.
 FORMAT_EXEMPT = re.compile(r"^cxxrt/(?:include/cxxrt/)?overlay/")
 LOCATED = re.compile(r"^(?P<path>[^:\s]+):(?P<line>\d+):(?:\d+:)? *(?P<text>.*)$")
@@ -25,8 +26,7 @@ def missing(tree, program):
     """A finding if the program is not there: a check that cannot run has failed."""
     if shutil.which(program):
         return []
-    package = PACKAGES.get(program, program)
-    return [Finding(program, 0, f"not installed (Debian package {package})")]
+    return [Finding(program, 0, f"not installed (Debian package {program})")]
 
 
 def run(tree, command, text=None):
@@ -57,10 +57,10 @@ def clang_format(tree):
     files = tree.select(lambda f: (f.is_c or f.is_cxx) and not FORMAT_EXEMPT.match(f.path))
     if not files:
         return []
-    absent = missing(tree, "clang-format")
+    absent = missing(tree, CLANG_FORMAT)
     if absent:
         return absent
-    command = ["clang-format", "--style=file", "--dry-run", "-Werror"]
+    command = [CLANG_FORMAT, "--style=file", "--dry-run", "-Werror"]
     result = run(tree, command + [file.path for file in files])
     return judge(result, located(tree, result.stderr))
 
@@ -70,14 +70,14 @@ def clang_tidy(tree):
     files = tree.select(tidy_applies)
     if not files:
         return []
-    absent = missing(tree, "clang-tidy")
+    absent = missing(tree, CLANG_TIDY)
     if absent:
         return absent
     stamps = os.path.join(tree.root, STAMPS)
     os.makedirs(stamps, exist_ok=True)
     # The program is an input too: what another one of that name has passed says nothing.
-    program = os.path.realpath(shutil.which("clang-tidy"))
-    version = program.encode() + run(tree, ["clang-tidy", "--version"]).stdout.encode()
+    program = os.path.realpath(shutil.which(CLANG_TIDY))
+    version = program.encode() + run(tree, [CLANG_TIDY, "--version"]).stdout.encode()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = pool.map(lambda file: tidy_one(tree, file, stamps, version), files)
     # A fault in a header shows up in each file that includes it: report it once.
@@ -101,7 +101,7 @@ def tidy_one(tree, file, stamps, version):
         source = os.path.join(STAMPS, file.path.replace("/", "-") + ".cc")
         with open(os.path.join(tree.root, source), "w") as stream:
             stream.write(f"#include <{file.path}>\n")
-    result = run(tree, ["clang-tidy", "--quiet", source, "--"] + tidy_flags(tree, file))
+    result = run(tree, [CLANG_TIDY, "--quiet", source, "--"] + tidy_flags(tree, file))
     is_fault = lambda text: text.startswith(("error:", "warning:", "fatal error:"))
     findings = judge(result, located(tree, result.stdout, is_fault), file.path)
     if not findings:

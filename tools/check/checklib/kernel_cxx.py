@@ -69,6 +69,11 @@ VOCABULARY = [
     (r"ida_\w+|idr_\w+|xa_\w+", "IdAllocator, IdMap"),
     (r"ERR_PTR|ERR_CAST|IS_ERR\w*|PTR_ERR\w*", "from_err_ptr and Result"),
     (r"_?printk\w*|pr_(?!fmt\b)\w+|dev_(?:emerg|alert|crit|err|warn|notice|info|dbg)\w*", "Log"),
+    (
+        r"lookup_bdev|filp_open|kern_path\w*",
+        "block_device_at, read_file, list_folder, or ProgramPaths: work items have no file system",
+    ),
+    (r"blk_mq_alloc_tag_set", "allocate_tags"),
     (r"msleep\w*|usleep_range|mdelay", "DelayedWork or a wait with a time limit"),
     (r"BUG|BUG_ON|panic", "a refusal: a bad peer costs its path, never the machine"),
 ]
@@ -81,7 +86,7 @@ BANNED = [(re.compile(pattern), why) for pattern, why in LANGUAGE.items()]
 
 
 def is_module_code(file):
-    return file.is_cxx and file.path.startswith("kmod/")
+    return file.is_cxx and file.path.startswith(("kmod/", "cxxrt/example/"))
 
 
 def is_kernel_code(file):
@@ -106,6 +111,22 @@ def without_operator_new(code):
     hide = lambda match: " " * len(match.group())
     code = re.sub(r"\boperator\s+(?:new|delete)\s*(?:\[\])?", hide, code)
     return re.sub(r"\bstd\s*::\s*align_val_t\b", hide, code)
+
+
+# Kernels with lockdep have a struct lock_class, which a using-directive does not hide.
+EVERYTHING_OF_CXXRT = re.compile(r"^using namespace cxxrt;", re.MULTILINE)
+AMBIGUOUS = re.compile(r"(?<![\w:])lock_class\s*<")
+
+
+@rule("lockdep-names", "code that uses all of cxxrt builds for kernels with lockdep, too")
+def lockdep_names(tree):
+    findings = []
+    for file in tree.select(is_kernel_code):
+        if not EVERYTHING_OF_CXXRT.search(file.code):
+            continue
+        for found in AMBIGUOUS.finditer(file.code):
+            findings.append(file.find(file.line_of(found.start()), "say cxxrt::lock_class"))
+    return findings
 
 
 @rule("vocabulary", "module C++ uses the owning types of cxxrt, not the kernel's raw calls")

@@ -23,7 +23,9 @@ PUBLIC = re.compile(
     r"^kmod/rtrs/(?:rtrs\.hh?|wire/(?:units|session_name)\.hh|pure/address\w*\.hh)$"
 )
 # C++ that runs in the kernel beside cxxrt itself.
-IN_KERNEL = ("kmod/", "tests/cxxrt/", "tests/kunit/", "tests/misdeeds/")
+IN_KERNEL = ("kmod/", "cxxrt/example/", "tests/cxxrt/", "tests/kunit/", "tests/misdeeds/")
+# Kernel headers that a project names itself, for cxxrt to prepare.
+OF_PROJECT = ("kmod/kernel_headers.h", "cxxrt/example/src/kernel_headers.h")
 
 
 def is_pure(file):
@@ -121,7 +123,8 @@ def kernel_headers(tree):
 def unprepared(tree, header):
     """The kernel headers below a C header that cxxrt did not include, in its own way, before."""
     prepared = {"linux/types.h"}
-    for overlay in tree.select(lambda file: file.path.startswith("cxxrt/include/cxxrt/overlay/")):
+    lists = ("cxxrt/include/cxxrt/overlay/", *OF_PROJECT)
+    for overlay in tree.select(lambda file: file.path.startswith(lists)):
         prepared |= {name for _, name, _ in includes(overlay)}
     return sorted(
         name

@@ -8,6 +8,8 @@ import tokenize
 from .registry import rule
 
 CONFIG = ".editorconfig"
+# The text of a literal; since Python 3.12 that of an f-string is a token of its own.
+LITERAL = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 TAB_WIDTH = 8
 
 
@@ -52,7 +54,7 @@ def quoted_lines(file):
     found = set()
     try:
         for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
-            if token.type == tokenize.STRING:
+            if token.type in LITERAL:
                 found.update(range(token.start[0] + 1, token.end[0] + 1))
     except (tokenize.TokenError, SyntaxError):
         pass  # Not this rule's business: python-syntax reports it.

@@ -16,6 +16,13 @@
  */
 #undef CONFIG_USE_X86_SEG_SUPPORT
 #undef CONFIG_CC_HAS_NAMED_AS
+#ifdef __percpu_seg_override /* compiler_types.h has asked already */
+#undef __percpu_seg_override
+#define __percpu_seg_override
+#undef __percpu_qual
+#define __percpu_qual
+#endif
+#undef USE_TYPEOF_UNQUAL /* typeof_unqual() is C */
 
 namespace cxxrt::overlay {
 
@@ -72,6 +79,15 @@ template <class T> [[gnu::always_inline]] constexpr inline auto absolute(T x)
 }
 
 /*
+ * container_of(): a pointer to the type of the member, or to void. A function of null pointers,
+ * too: a pointer to void has nothing to take the type of.
+ */
+template <class P, class M> constexpr bool points_to(P *, M *)
+{
+	return Same<Plain<P>, Plain<M>>::value || Same<Plain<P>, void>::value;
+}
+
+/*
  * The functions below are only named inside __typeof__(). They are functions, with null pointers as
  * arguments, where a template with arguments would be shorter: the kernel's macros are called with
  * statement expressions, which are not allowed in a template argument list.
@@ -91,11 +107,12 @@ template <class T, class P> const T *copy_const(const P *);
 
 } // namespace cxxrt::overlay
 
-/* page_folio(), and since 6.6 ptdesc_page() and the like. */
+/* page_folio(), since 6.6 ptdesc_page() and the like, and what the network makes of pages. */
 extern "C" {
 struct page;
 struct folio;
 struct ptdesc;
+struct netmem_desc;
 }
 namespace cxxrt::overlay {
 struct folio *folio_of(struct page *);
@@ -106,6 +123,8 @@ struct page *page_of(struct ptdesc *);
 const struct page *page_of(const struct ptdesc *);
 struct ptdesc *ptdesc_of(struct page *);
 const struct ptdesc *ptdesc_of(const struct page *);
+struct netmem_desc *nmdesc_of(struct page *);
+const struct netmem_desc *nmdesc_of(const struct page *);
 } // namespace cxxrt::overlay
 
 /*
@@ -130,5 +149,9 @@ extern "C" [[noreturn]] void __cxxrt_compiletime_assert_failed(void)
 #define __unqual_scalar_typeof(x) \
 	__typeof__(::cxxrt::overlay::read_once((__typeof__(x) *)nullptr))
 #define asmlinkage
+#ifdef at_least /* of the elements of an array that is an argument */
+#undef at_least
+#define at_least
+#endif
 
 #endif

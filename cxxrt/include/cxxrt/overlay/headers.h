@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every kernel header that C++ code sees, in one list. It must be valid C too: the C compiler reads
- * it to find the empty structs, and to compare the layout of each type with the one of C++.
+ * Every kernel header that C++ code sees, in one list, but for those that the project names itself.
+ * It must be valid C too: the C compiler reads it to find the empty structs, and to compare the
+ * layout of each type with the one of C++.
  */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+
+#include <crypto/algapi.h>
+#include <crypto/blake2s.h>
+#include <crypto/hash.h>
+#include <keys/user-type.h>
 
 #include <linux/bitfield.h>
 #include <linux/bitmap.h>
@@ -23,6 +29,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/fs_struct.h>
 #include <linux/hdreg.h>
 #include <linux/idr.h>
 #include <linux/in.h>
@@ -30,6 +37,7 @@
 #include <linux/inet.h>
 #include <linux/interrupt.h>
 #include <linux/jump_label.h>
+#include <linux/key.h>
 #include <linux/kernel_stat.h>
 #include <linux/kobject.h>
 #include <linux/kref.h>
@@ -89,10 +97,5 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
-#include <rdma/ib.h>
-#include <rdma/ib_addr.h>
-#include <rdma/ib_cm.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/mr_pool.h>
-#include <rdma/rdma_cm.h>
-#include <rdma/rw.h>
+/* What cxxrt-headers of the project's Kbuild names. */
+#include <cxxrt/project.h>

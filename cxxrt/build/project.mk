@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+# For the Makefile of a project with modules in C++:
+#
+#	SOURCES := Kbuild src			what the modules are built from, files and folders
+#	include <cxxrt>/build/project.mk
+#
+# gives these targets, of which the first one is the default:
+#
+#	modules		for the kernel whose headers or build folder are KDIR: the running one, if not given
+#	mirror		only the folder that they are built in
+#	overlay		only cxxrt's part: the header overlay and the comparison of layouts
+#	objects		OBJECTS=src/a.o: only these
+#
+# Kbuild builds in BUILD, a folder of symbolic links for each kernel, so that the sources stay clean and objects of
+# several kernels never mix. KBUILD_ARGS are further variables for it. It gets CXXRT, the folder of cxxrt.
+
+cxxrt-root := $(patsubst %/build/project.mk,%,$(abspath $(lastword $(MAKEFILE_LIST))))
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+release := $(shell sed -n 's/^\#define UTS_RELEASE "\(.*\)"/\1/p' \
+	'$(KDIR)/include/generated/utsrelease.h' 2>/dev/null)
+# Where the modules are left.
+BUILD ?= build/$(or $(release),unknown)
+
+# Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
+no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
+btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
+kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' CXXRT='$(cxxrt-root)' $(KBUILD_ARGS) $(btf)
+
+.PHONY: modules mirror overlay objects
+
+modules: mirror
+	+$(kbuild) modules
+
+mirror:
+	@sh '$(cxxrt-root)/build/check-kernel.sh' '$(KDIR)'
+	@sh '$(cxxrt-root)/build/mirror.sh' '$(abspath $(KDIR))' '$(BUILD)' $(SOURCES)
+
+overlay: mirror
+	+$(kbuild) CXXRT_ONLY_OVERLAY=1 modules
+
+objects: mirror
+	+$(kbuild) $(OBJECTS)

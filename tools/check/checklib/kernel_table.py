@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The table of kernels in README.md, made of the reports that tests/vm/run --record leaves."""
+
+import re
+
+from .registry import rule
+
+README = "README.md"
+BEGIN = "<!-- kernels: written by tools/kernel-table -->"
+END = "<!-- kernels: end -->"
+REPORTS = "tests/vm/results/"
+WORDS = ("plan", "target", "release", "system", "commit", "day", "result")
+SUPPORTED = "cxxrt/build/check-kernel.sh"
+SERIES = re.compile(r"^series(?:_([a-z0-9]+))?='([^']*)'$", re.MULTILINE)
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$")
+# Kernels that are built for tests, by the name of their plan.
+BUILT = {
+    "uml": "user-mode Linux with sanitizers",
+    "debug": "x86 with sanitizers",
+    "kcsan": "x86 with KCSAN",
+}
+HEAD = "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
+
+
+class Wrong(Exception):
+    """A report that says nothing."""
+
+
+def fields(file):
+    """The words of a report with their values."""
+    found = dict(line.partition(" ")[::2] for line in file.lines)
+    lacking = [word for word in WORDS if not found.get(word)]
+    if lacking:
+        raise Wrong(f"no {lacking[0]}")
+    if not CLOSING.match(found["result"]):
+        raise Wrong(f"'{found['result']}' is no closing line")
+    return found
+
+
+def series_of(release):
+    found = re.match(r"\d+\.\d+", release)
+    return found.group() if found else ""
+
+
+def own_of(release):
+    """Debian's own kernel of a release: ("6.12", "arm64") of 6.12.9+deb12-arm64-16k."""
+    return series_of(release), "arm64" if "-arm64" in release else ""
+
+
+def describe(arch):
+    return f"Debian's own, {arch}" if arch else "Debian's own"
+
+
+def number(series):
+    return tuple(int(part) for part in series.split("."))
+
+
+def render(tree):
+    """The lines between the marks. A kernel that is supported and was not recorded has a row, too."""
+    reports = [fields(file) for file in tree.files if file.path.startswith(REPORTS)]
+    # Debian's own first, then by series.
+    reports.sort(key=lambda r: (r["plan"] in BUILT, number(series_of(r["release"])), r["system"], r["plan"]))
+    rows = []
+    for r in reports:
+        kind = BUILT.get(r["plan"]) or describe(own_of(r["release"])[1])
+        rows.append(
+            f"| {series_of(r['release'])}, {kind} | {r['release']} | {r['system']}, `make {r['target']}` "
+            f"| {r['result']} | {r['commit']}, {r['day']} |\n"
+        )
+    script = tree.by_path.get(SUPPORTED)
+    supported = [(s, arch) for arch, all_of in SERIES.findall(script.text) for s in all_of.split()] if script else []
+    own = {own_of(r["release"]) for r in reports if r["plan"] not in BUILT}
+    rows += [f"| {s}, {describe(arch)} | | | no run recorded | |\n" for s, arch in supported if (s, arch) not in own]
+    return HEAD + "".join(rows)
+
+
+def place(text):
+    """Where the table stands in the text of README: (begin, end), or None."""
+    begin, end = text.find(BEGIN + "\n"), text.find(END + "\n")
+    return (begin + len(BEGIN) + 1, end) if 0 <= begin < end else None
+
+
+@rule("kernel-table", "README's table of kernels is what the stored reports of test runs make")
+def kernel_table(tree):
+    readme = tree.by_path.get(README)
+    at = place(readme.text) if readme else None
+    if not at:
+        return [readme.find(1, f"no '{BEGIN}' and '{END}'")] if readme else []
+    findings = []
+    for file in tree.files:
+        if file.path.startswith(REPORTS):
+            try:
+                fields(file)
+            except Wrong as fault:
+                findings.append(file.find(1, str(fault)))
+    if not findings and readme.text[at[0] : at[1]] != render(tree):
+        findings.append(readme.find(readme.line_of(at[0]), "another table than that of tools/kernel-table"))
+    return findings

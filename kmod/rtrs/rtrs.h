@@ -62,6 +62,12 @@ struct rtrs_clt_params {
 	unsigned int reconnect_delay; /* seconds */
 	int max_reconnects;	      /* -1: for ever */
 	unsigned int nr_poll_queues;
+	/*
+	 * Whether both sides have to prove who they are (protocol J.3): "off", "optional" or
+	 * "required"; null: as the module's parameter says. And by which key, null for none.
+	 */
+	const char *auth;
+	const char *key;
 	void *priv;
 	/*
 	 * Process context, serialised; must not wait for a request of this session. Called from
@@ -86,11 +92,16 @@ struct rtrs_clt_attrs {
 	u32 first_io_slot;
 	u32 max_io_size;  /* bytes of data in one request */
 	u32 max_segments; /* scatterlist entries of one request */
+	/* What it proves, and wants of its server; "" for no key. Valid as long as the session. */
+	const char *auth;
+	const char *key;
 };
 
 /*
- * Connects all paths; sleeps up to the connect timeout per connection. -EINVAL for a bad name or
- * number of paths, -EEXIST if the name is in use, or what connecting met.
+ * Connects all paths; sleeps up to the connect timeout per connection. -EINVAL for a bad name,
+ * number of paths or policy, -EEXIST if the name is in use, or what connecting met: of proofs,
+ * -ENOKEY where there is no key as named, -EKEYREJECTED where one side did not believe the other,
+ * -EPROTONOSUPPORT where one requires proofs that the other does not give.
  */
 int rtrs_clt_open(const struct rtrs_clt_params *params, struct rtrs_clt **session);
 /*
@@ -127,6 +138,8 @@ struct rtrs_clt_request {
 	 * others along, not certainly all.
 	 */
 	bool more;
+	/* Who sends it, a disk, say: where requests wait for each other, users take turns. */
+	u32 user;
 	u32 slot;
 	const void *msg; /* user message, copied */
 	size_t msg_len;
@@ -246,8 +259,15 @@ void rtrs_srv_respond(struct rtrs_srv_op *op, int status, u32 produced);
 bool rtrs_srv_op_dead(const struct rtrs_srv_op *op);
 /* Valid from session_up() to the end of session_down(). */
 const char *rtrs_srv_sess_name(const struct rtrs_srv_sess *sess);
+/* The name of the key that the session's client has proven (protocol J.3); "" if it has none. */
+const char *rtrs_srv_sess_key(const struct rtrs_srv_sess *sess);
 u32 rtrs_srv_sess_queue_depth(const struct rtrs_srv_sess *sess);
 u32 rtrs_srv_max_io_size(const struct rtrs_srv *server);
+/*
+ * -EACCES if this server requires proofs, and `session`, whose client has proven `key`, is that
+ * client's word all the same: neither the name of the key, nor in its list. Sleeps.
+ */
+int rtrs_srv_check_name(const char *key, const char *session);
 
 #ifdef __cplusplus
 }

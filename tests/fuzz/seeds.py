@@ -32,6 +32,15 @@ def info_response(regions):
     return head + b"".join(struct.pack("<QII", *r) for r in regions)
 
 
+def proven_info_request(name, key, generation=1):
+    tail = struct.pack("<I4x64s", generation, key) + bytes(range(0xA0, 0xC0)) + bytes(range(0x40, 0x60))
+    return info_request(name) + tail
+
+
+def proven_info_response(regions):
+    return info_response(regions) + bytes(8) + bytes(range(0x60, 0x80))
+
+
 def info_input(depth, chunk, message):
     return struct.pack("<HI", depth, chunk) + message
 
@@ -109,6 +118,13 @@ def seeds():
         4, chunk, info_response([(0x10000 * i, i, chunk) for i in range(1, 5)])
     )
     yield "info", "rkey", info_input(3, chunk, struct.pack("<HHI", 4, 3, 0x12345678))
+
+    yield "authentication", "request", proven_info_request(b"session1", b"store-1.site_b")
+    yield "authentication", "request-long", proven_info_request(b"n" * 254, b"k" * 63, 0xFFFFFFFF)
+    yield "authentication", "response-one", proven_info_response([(0x1000, 7, 4 * chunk)])
+    yield "authentication", "response-each", proven_info_response([(0x10000 * i, i, chunk) for i in range(1, 5)])
+    yield "authentication", "description", b"rnbd:store-1.site_b:4294967295"
+    yield "authentication", "sessions", b"web-* db\nname"
 
     yield "immediate", "request", imm_input(3 << 19 | 4128)
     yield "immediate", "response", imm_input(1 << 28 | 22 << 19 | 5, error=-22)

@@ -30,7 +30,7 @@ Status unset_timer()
 {
 	Box<Timer> t = TRY(make_box<Timer>(GFP_KERNEL));
 	memset(&t->timer, 0, sizeof(t->timer));
-	del_timer_sync(&t->timer);
+	mod_timer_pending(&t->timer, jiffies);
 	return {};
 }
 

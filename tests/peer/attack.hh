@@ -22,6 +22,8 @@ std::vector<Attack> info_attacks();
 std::vector<Attack> request_attacks();
 std::vector<Attack> fence_attacks();
 std::vector<Attack> capsule_attacks();
+// Need a key.
+std::vector<Attack> proof_attacks();
 std::vector<Attack> rnbd_attacks();
 
 // ---- verdicts; each is empty when the expectation holds

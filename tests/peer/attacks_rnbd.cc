@@ -3,6 +3,7 @@
 #include "attack.hh"
 
 #include <cstring>
+#include <thread>
 
 #include <rnbd/wire/messages.hh>
 
@@ -13,6 +14,7 @@ using rnbd::MessageType;
 
 namespace {
 
+constexpr int kNotPermitted = -1;
 constexpr int kInvalid = -22;
 constexpr int kNotConnected = -107;
 constexpr uint8_t kReadOnly = 0, kMigration = 2;
@@ -29,14 +31,29 @@ Attack established(std::string name, std::string row, Step run)
 		}};
 }
 
+// Two writers may have a device in a migration. One is the honest client; the other may still be
+// the attack before, whose session ends when the server has got round to it.
+Answer open_in_turn(Client &c, const std::string &device, uint8_t mode)
+{
+	constexpr milliseconds kPause(50);
+	Answer answer = c.open(device, mode);
+	for (milliseconds waited(0);
+	     mode == kMigration && answer.error == kNotPermitted && waited < milliseconds(10000);
+	     waited += kPause) {
+		std::this_thread::sleep_for(kPause);
+		answer = c.open(device, mode);
+	}
+	return answer;
+}
+
 // With the target's device open read-only, which any number of clients may have.
 Attack opened(std::string name, std::string row, Step run, uint8_t mode = kReadOnly)
 {
-	return established(std::move(name), std::move(row),
-			   [run, mode](Client &c, const Target &t) {
-				   std::string text = expect_answer(c.open(t.device, mode), 0);
-				   return text.empty() ? run(c, t) : "OPEN: " + text;
-			   });
+	return established(
+	    std::move(name), std::move(row), [run, mode](Client &c, const Target &t) {
+		    std::string text = expect_answer(open_in_turn(c, t.device, mode), 0);
+		    return text.empty() ? run(c, t) : "OPEN: " + text;
+	    });
 }
 
 rnbd::Io io(uint32_t id, uint32_t rw, uint64_t sector, uint32_t size)

@@ -3,11 +3,13 @@
 
 #include "stain.hh"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <thread>
 
 #include <rnbd/wire/messages.hh>
+#include <rtrs/wire/authentication.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/info.hh>
 #include <rtrs/wire/rkey.hh>
@@ -40,13 +42,15 @@ ConnectRequestFields Client::request_fields(uint16_t cid) const
 {
 	return {.cid = {cid},
 		.connection_count = connection_count_,
-		.reconnect_count = 1,
+		.reconnect_count = attempt_,
 		.path = path_,
 		.session = session_,
 		.first_connection = first_,
 		.fences = epoch_.has_value(),
 		.epoch = epoch_.value_or(0),
-		.capsules = offers_capsules_};
+		.capsules = offers_capsules_,
+		.authentication = offers_proof_,
+		.algorithms = kKnownAlgorithms};
 }
 
 ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
@@ -60,6 +64,9 @@ ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
 		if (!reply.ok())
 			throw LocalError("the server's REP is not acceptable");
 		reply_ = reply.value();
+		sent_request_ = private_data;
+		raw_reply_.assign(r.private_data.begin(),
+				  r.private_data.begin() + kPrivateDataSize);
 	}
 	return r;
 }
@@ -86,7 +93,7 @@ Bytes Client::info_message(const std::string &name) const
 
 void Client::send_info(const Bytes &message)
 {
-	info_ = std::make_unique<Memory>(con(0).pd(), info_response_size(queue_depth()));
+	info_ = std::make_unique<Memory>(con(0).pd(), proven_info_response_size(queue_depth()));
 	con(0).post_recv(0, info_.get());
 	con(0).post_send(message);
 }
@@ -96,10 +103,13 @@ bool Client::receive_info(milliseconds timeout)
 	auto wc = con(0).wait_recv(timeout);
 	if (!wc)
 		return false;
-	Status s = for_each_remote_slot({info_->data(), wc->byte_len}, {queue_depth()},
-					{chunk_size()}, [&](Slot, RemoteAddress a, Rkey k) {
-						slots_.push_back({a, k, {chunk_size()}});
-					});
+	raw_info_.assign(info_->data(), info_->data() + wc->byte_len);
+	// Whether its code is right is for whoever wants to know.
+	const size_t tail = challenged() ? sizeof(InfoResponseTail) : 0;
+	Status s = for_each_remote_slot(
+	    {info_->data(), wc->byte_len - std::min<size_t>(tail, wc->byte_len)}, {queue_depth()},
+	    {chunk_size()},
+	    [&](Slot, RemoteAddress a, Rkey k) { slots_.push_back({a, k, {chunk_size()}}); });
 	if (!s.ok())
 		throw LocalError("the server's INFO_RSP is not acceptable");
 	for (uint16_t cid = 0; cid < connection_count_; cid++)

@@ -14,10 +14,18 @@
 
 namespace peer {
 
+// Protocol J.3; without a name there is none.
+struct Key {
+	std::string name;
+	uint32_t generation = 1;
+	Bytes secret; // 32
+};
+
 struct Target {
 	std::string server;
 	uint16_t port = 1234;
 	std::string device; // a device path that the server exports
+	Key key;	    // that the server has
 };
 
 template <class T> Bytes bytes_of(const T &value)
@@ -90,6 +98,24 @@ public:
 	}
 	void send_capsule(const Bytes &capsule, uint32_t closed_key, uint16_t con = 1);
 
+	// ---- proofs (protocol J.3)
+	// What the next connects offer.
+	void offer_proof() { offers_proof_ = true; }
+	// As the server has answered.
+	bool challenged() const { return reply_.authentication; }
+	// REQ and REP of cid 0, and INFO_RSP, as they were sent.
+	const Bytes &sent_request() const { return sent_request_; }
+	const Bytes &raw_reply() const { return raw_reply_; }
+	const Bytes &raw_info() const { return raw_info_; }
+	uint16_t connection_count() const { return connection_count_; }
+	const rtrs::Uuid &path_uuid() const { return path_; }
+	// The next connects begin that path's attempt of this number.
+	void take_path(const rtrs::Uuid &path, uint16_t attempt)
+	{
+		path_ = path;
+		attempt_ = attempt;
+	}
+
 	// ---- RNBD on top
 	Answer session_info();
 	Answer open(const std::string &path, uint8_t access_mode, uint16_t con = 0);
@@ -126,6 +152,11 @@ private:
 	bool first_ = true;
 	std::optional<uint32_t> epoch_;
 	bool offers_capsules_ = false;
+	bool offers_proof_ = false;
+	uint16_t attempt_ = 1;
+	Bytes sent_request_;
+	Bytes raw_reply_;
+	Bytes raw_info_;
 	unsigned receive_count_ = 128; // of each connection
 	std::vector<std::unique_ptr<Connection>> connections_;
 	rtrs::ConnectReplyFields reply_{};

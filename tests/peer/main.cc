@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // rtrs-attack: runs attacks against an RTRS/RNBD server and reports each as a KTAP line.
 //
-//	rtrs-attack --server ADDRESS [--port N] --device PATH [--list] [--stain] [NAME...]
+//	rtrs-attack --server ADDRESS [--port N] --device PATH [--key NAME:GENERATION:SECRET]
+//		    [--list] [--stain] [NAME...]
 //
 // With --stain an attack has also worked if memory that rtrs-stain filled there came back.
 #include "attack.hh"
+#include "proof.hh"
 #include "stain.hh"
 
 #include <cstdio>
@@ -21,7 +23,7 @@ const char *const kGivenAway = "memory of the server came back that was not aske
 int usage()
 {
 	std::fprintf(stderr, "usage: rtrs-attack --server ADDRESS [--port N] --device PATH "
-			     "[--list] [--stain] [NAME...]\n");
+			     "[--key NAME:GENERATION:SECRET] [--list] [--stain] [NAME...]\n");
 	return 2;
 }
 
@@ -31,10 +33,13 @@ int main(int argc, char **argv)
 {
 	Target target;
 	bool list = false;
-	const option options[] = {
-	    {"server", required_argument, nullptr, 's'}, {"port", required_argument, nullptr, 'p'},
-	    {"device", required_argument, nullptr, 'd'}, {"list", no_argument, nullptr, 'l'},
-	    {"stain", no_argument, nullptr, 't'},	 {}};
+	const option options[] = {{"server", required_argument, nullptr, 's'},
+				  {"port", required_argument, nullptr, 'p'},
+				  {"device", required_argument, nullptr, 'd'},
+				  {"list", no_argument, nullptr, 'l'},
+				  {"stain", no_argument, nullptr, 't'},
+				  {"key", required_argument, nullptr, 'k'},
+				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 's')
 			target.server = optarg;
@@ -42,6 +47,8 @@ int main(int argc, char **argv)
 			target.port = static_cast<uint16_t>(std::stoi(optarg));
 		else if (o == 'd')
 			target.device = optarg;
+		else if (o == 'k')
+			target.key = parse_key(optarg);
 		else if (o == 'l')
 			list = true;
 		else if (o == 't')
@@ -54,6 +61,9 @@ int main(int argc, char **argv)
 	for (auto *part : {handshake_attacks, info_attacks, request_attacks, fence_attacks,
 			   capsule_attacks, rnbd_attacks})
 		for (Attack &a : part())
+			all.push_back(std::move(a));
+	if (list || !target.key.name.empty())
+		for (Attack &a : proof_attacks())
 			all.push_back(std::move(a));
 	std::set<std::string> wanted(argv + optind, argv + argc);
 	if (!wanted.empty())

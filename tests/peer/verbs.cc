@@ -80,7 +80,7 @@ Connection::Connection(const std::string &server, uint16_t port)
 	create_queues();
 }
 
-Connection::Connection(rdma_cm_id *request)
+Connection::Connection(rdma_cm_id *request, uint32_t peer_qp) : peer_qp_(peer_qp), accepts_(true)
 {
 	channel_ = rdma_create_event_channel();
 	if (!channel_)
@@ -150,6 +150,7 @@ ConnectResult Connection::connect(std::span<const std::byte> private_data, milli
 	if (!event)
 		return result;
 	result.cm_event = event->event;
+	peer_qp_ = event->param.conn.qp_num;
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
 		result.kind = ConnectResult::Kind::Accepted;
 	else if (event->event == RDMA_CM_EVENT_REJECTED)

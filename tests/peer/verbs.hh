@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include <rtrs/pure/auth_proof.hh>
+
 namespace peer {
 
 using Bytes = std::vector<std::byte>;
@@ -63,8 +65,9 @@ class Connection {
 public:
 	// Resolves address and route and creates the queue pair; no request is sent yet.
 	Connection(const std::string &server, uint16_t port);
-	// The other end: takes over the id of a connect request, whose event was acknowledged.
-	explicit Connection(rdma_cm_id *request);
+	// The other end: takes over the id of a connect request, whose event was acknowledged, and
+	// which said this number of the client's queue pair.
+	Connection(rdma_cm_id *request, uint32_t peer_qp);
 	~Connection();
 	Connection(const Connection &) = delete;
 	Connection &operator=(const Connection &) = delete;
@@ -79,6 +82,14 @@ public:
 	void disconnect();
 
 	ibv_pd *pd() const { return id_->pd; }
+	// Of the queue pairs at both ends, once it is connected (protocol J.3).
+	rtrs::QueuePairNumbers numbers() const
+	{
+		return accepts_ ? rtrs::QueuePairNumbers{peer_qp_, id_->qp->qp_num}
+				: rtrs::QueuePairNumbers{id_->qp->qp_num, peer_qp_};
+	}
+	const sockaddr &local_address() const { return *rdma_get_local_addr(id_); }
+	const sockaddr &peer_address() const { return *rdma_get_peer_addr(id_); }
 
 	void post_recv(uint64_t wr_id, Memory *memory = nullptr);
 	void post_send(std::span<const std::byte> data, std::optional<uint32_t> imm = {});
@@ -114,6 +125,8 @@ private:
 	rdma_event_channel *channel_ = nullptr;
 	rdma_cm_id *id_ = nullptr;
 	ibv_cq *cq_ = nullptr;
+	uint32_t peer_qp_ = 0;
+	bool accepts_ = false;		// it is the server's end
 	std::optional<Memory> staging_; // where data lies until it was sent
 	size_t staged_ = 0;
 	uint32_t sends_ = 0;

@@ -27,6 +27,21 @@ TEST(ExportRules, Access)
 	}
 }
 
+TEST(ExportRules, Keys)
+{
+	const auto allowed_key = [](const char *list, const char *key) {
+		return key_allowed(TextView::of(list), TextView::of(key));
+	};
+	EXPECT_TRUE(allowed_key("", ""));
+	EXPECT_TRUE(allowed_key(" ", "a"));
+	EXPECT_TRUE(allowed_key("b a", "a"));
+	EXPECT_TRUE(allowed_key("a*", "ab"));
+	EXPECT_FALSE(allowed_key("b", "a"));
+	// Who has proven nothing is nobody, whatever the list says.
+	EXPECT_FALSE(allowed_key("a", ""));
+	EXPECT_FALSE(allowed_key("*", ""));
+}
+
 TEST(ExportRules, Sessions)
 {
 	EXPECT_TRUE(allowed("", "a"));

@@ -45,6 +45,24 @@ TEST(MapOptions, Defaults)
 	EXPECT_EQ(p->o.port, 1234);
 	EXPECT_EQ(p->o.access_mode, AccessMode::ReadWrite);
 	EXPECT_EQ(p->o.poll_queues, 0u);
+	EXPECT_TRUE(p->o.auth.empty());
+	EXPECT_TRUE(p->o.key.empty());
+}
+
+TEST(MapOptions, Authentication)
+{
+	const std::string input =
+	    "sessname=s device_path=d auth=off key=client7.a-b_c auth=required";
+	auto p = parse(input);
+	ASSERT_EQ(p->code, 0);
+	EXPECT_EQ(str(p->o.auth), "required");
+	EXPECT_EQ(str(p->o.key), "client7.a-b_c");
+	EXPECT_EQ(with_option("auth=off"), 0);
+	EXPECT_EQ(with_option("key=" + std::string(63, 'k')), 0);
+	EXPECT_EQ(with_option("auth="), -22);
+	EXPECT_EQ(with_option("auth=" + std::string(16, 'a')), -22);
+	EXPECT_EQ(with_option("key="), -22);
+	EXPECT_EQ(with_option("key=" + std::string(64, 'k')), -22);
 }
 
 TEST(MapOptions, EveryOrder)

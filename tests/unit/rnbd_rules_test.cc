@@ -44,6 +44,15 @@ TEST(DevicePath, SessionName)
 	EXPECT_EQ(compose("/%SESSNAME%", "%SESSNAME%", "a"), "/%SESSNAME%/a");
 }
 
+TEST(DevicePath, WhetherItDependsOnTheSession)
+{
+	for (const char *path :
+	     {"%SESSNAME%", "/dev/%SESSNAME%", "/x-%SESSNAME%/y", "/%%SESSNAME%"})
+		EXPECT_TRUE(names_session(TextView::of(path))) << path;
+	for (const char *path : {"", "/", "/dev", "/dev/%SESSNAME", "/%sessname%", "/%SESS NAME%"})
+		EXPECT_FALSE(names_session(TextView::of(path))) << path;
+}
+
 TEST(DevicePath, ParentComponents)
 {
 	for (const char *bad : {"..", "../a", "a/..", "a/../b", "/..", "a//..", "../..", "a/b/.."})

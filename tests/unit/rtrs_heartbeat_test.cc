@@ -9,6 +9,17 @@
 using namespace rtrs;
 using Action = HeartbeatAction;
 
+TEST(Heartbeat, MissedCountsSinceTheLastWord)
+{
+	Heartbeat h;
+	EXPECT_EQ(h.missed(), 0u);
+	h.on_tick();
+	h.on_tick();
+	EXPECT_EQ(h.missed(), 2u);
+	h.on_traffic();
+	EXPECT_EQ(h.missed(), 0u);
+}
+
 TEST(Heartbeat, SilenceIsLossAfterThirtySeconds)
 {
 	Heartbeat h;

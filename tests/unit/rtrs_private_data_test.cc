@@ -148,7 +148,7 @@ TEST(ConnectRequest, OffersFencesWithAnEpoch)
 	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
 	// Bits that nobody knows yet offer nothing, and who offers nothing says nothing.
 	Result<ConnectRequestFields> other =
-	    parse_connect_request(view(with(kRequest, {{45, "F8"}, {48, "04030201"}})));
+	    parse_connect_request(view(with(kRequest, {{45, "F0"}, {48, "04030201"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_request(other.value())), kRequest);
@@ -164,7 +164,7 @@ TEST(ConnectReply, TakesFencesUpWithASerial)
 	EXPECT_EQ(r->session_instance, 0x01020304u);
 	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
 	Result<ConnectReplyFields> other =
-	    parse_connect_reply(view(with(kReply, {{20, "F8FFFFFF"}, {24, "F1DEBC0A"}})));
+	    parse_connect_reply(view(with(kReply, {{20, "F0FFFFFF"}, {24, "F1DEBC0A"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_reply(other.value())), kReply);

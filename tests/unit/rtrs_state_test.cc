@@ -165,14 +165,15 @@ TEST(ServerPathState, AllPairs)
 {
 	using S = ServerPathState;
 	const std::set<std::pair<S, S>> legal = {
-	    {S::Connecting, S::Connected},
-	    {S::Connecting, S::Closing},
-	    {S::Connected, S::Closing},
-	    {S::Closing, S::Closed},
+	    {S::Applying, S::Connecting}, {S::Applying, S::Closing},  {S::Connecting, S::Connected},
+	    {S::Connecting, S::Closing},  {S::Connected, S::Closing}, {S::Closing, S::Closed},
 	};
 	std::set<std::string> texts;
 	for (u32 from = 0; from < kServerPathStates; from++) {
 		texts.insert(to_text(static_cast<S>(from)));
+		// Whoever can still connect is not over, nor is he who has.
+		EXPECT_EQ(is_over(static_cast<S>(from)),
+			  !transition_allowed(static_cast<S>(from), S::Closing));
 		for (u32 to = 0; to < kServerPathStates; to++) {
 			S f = static_cast<S>(from), t = static_cast<S>(to);
 			EXPECT_EQ(transition_allowed(f, t), legal.count({f, t}) == 1)

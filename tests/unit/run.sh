@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# run.sh OUT RESULT: builds and runs the unit tests, then compiles each pure header alone ($PURE);
+# run.sh OUT RESULT: builds and runs the unit tests, the programs of tests/peer, and compiles each pure
+# header alone ($PURE);
 # RESULT gets the line "N passed, N failed".
 set -u
 out=$1 result=$2
@@ -22,6 +23,21 @@ if [ -s "$out/unit.json" ]; then
 fi
 # A sanitizer report ends the program without a result of its own.
 [ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+
+# Known answers are those that another program computes.
+if python3 auth_vectors.py --check; then
+	passed=$((passed + 1))
+else
+	failed=$((failed + 1))
+fi
+
+# The programs that speak the protocol from outside are built of the same headers.
+if make --no-print-directory -s -j"$jobs" -C ../peer; then
+	passed=$((passed + 1))
+else
+	echo 'FAILED: tests/peer does not build'
+	failed=$((failed + 1))
+fi
 
 make --no-print-directory -s -k -j"$jobs" headers
 for header in $PURE; do

@@ -64,7 +64,8 @@ void Control::show_map(cxxrt::SysfsText &out)
 	out.print("Usage: echo \"sessname=<session> path=<[src@]dst> [path=<[src@]dst>] "
 		  "device_path=<path at the server> [dest_port=<port>] "
 		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>] "
-		  "[no_path_timeout=<seconds|-1>]\" > map_device\n"
+		  "[no_path_timeout=<seconds|-1>] [auth=<off|optional|required>] "
+		  "[key=<name>]\" > map_device\n"
 		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
 }
 
@@ -79,7 +80,9 @@ Status Control::store_map(TextView text, cxxrt::SysfsCall &)
 	auto paths = TRY(parse_paths(options));
 	return module_.map_device(options, {.paths = paths.data(),
 					    .path_count = static_cast<u32>(paths.size()),
-					    .port = options.port});
+					    .port = options.port,
+					    .auth = options.auth,
+					    .key = options.key});
 }
 
 } // namespace rnbd::client

@@ -39,16 +39,18 @@ int set_disk_read_only(block_device *bdev, bool read_only)
 	return !read_only && device_of(bdev->bd_disk).read_only() ? -EROFS : 0;
 }
 
-int get_geometry(block_device *bdev, hd_geometry *geometry)
-{
-	constexpr u32 kHeads = 4;
-	constexpr u32 kSectorsPerTrack = 16;
-	const sector_t cylinders = get_capacity(bdev->bd_disk) / (kHeads * kSectorsPerTrack);
-	geometry->heads = kHeads;
-	geometry->sectors = kSectorsPerTrack;
-	geometry->cylinders = static_cast<u16>(cxxrt::min_of<sector_t>(cylinders, 0xffff));
-	return 0;
-}
+struct Geometry {
+	static int get_geometry(gendisk *disk, hd_geometry *geometry)
+	{
+		constexpr u32 kHeads = 4;
+		constexpr u32 kSectorsPerTrack = 16;
+		const sector_t cylinders = get_capacity(disk) / (kHeads * kSectorsPerTrack);
+		geometry->heads = kHeads;
+		geometry->sectors = kSectorsPerTrack;
+		geometry->cylinders = static_cast<u16>(cxxrt::min_of<sector_t>(cylinders, 0xffff));
+		return 0;
+	}
+};
 
 void free_disk(gendisk *disk)
 {
@@ -60,7 +62,7 @@ constinit const block_device_operations kDiskOperations = [] {
 	o.owner = THIS_MODULE;
 	cxxrt::set_open_operations<open_disk, close_disk>(o);
 	o.set_read_only = set_disk_read_only;
-	o.getgeo = get_geometry;
+	cxxrt::set_geometry_operation<Geometry>(o);
 	o.free_disk = free_disk;
 	return o;
 }();

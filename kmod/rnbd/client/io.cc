@@ -208,6 +208,7 @@ bool lost_its_path(Device &device, request *rq)
 	    .poll_queue = session.tags().poll_queue_of(hctx),
 	    .queue = hctx->queue_num,
 	    .more = more,
+	    .user = device.index(),
 	    .slot = session.tags().slot_of(rq),
 	    .msg = &message,
 	    .msg_len = sizeof(message),

@@ -18,7 +18,7 @@ constinit const blk_mq_ops TagSet::kOps = [] {
 	ops.timeout = report_slow_rq;
 	ops.poll = poll_queue;
 	ops.map_queues = map_queues;
-	ops.init_request = init_request;
+	cxxrt::set_request_operation<TagSet>(ops);
 	return ops;
 }();
 
@@ -43,9 +43,8 @@ Status TagSet::create(const rtrs_clt_attrs &attrs, u32 poll_queues)
 	// A CPU that goes offline does not wait for the requests of its hardware queue, for they
 	// may wait for a path. It would for the sake of interrupts that end with the CPU; ours are
 	// the transport's, whose queues know no hardware queue.
-	set_.flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_TAG_HCTX_SHARED |
-		     BLK_MQ_F_NO_SCHED_BY_DEFAULT | BLK_MQ_F_STACKING;
-	TRY(Status::from_code(blk_mq_alloc_tag_set(&set_)));
+	set_.flags = BLK_MQ_F_TAG_HCTX_SHARED | BLK_MQ_F_NO_SCHED_BY_DEFAULT | BLK_MQ_F_STACKING;
+	TRY(cxxrt::allocate_tags(set_));
 	created_ = true;
 	idle_ = TRY(cxxrt::make_idle_queue(&set_));
 	return {};
@@ -77,12 +76,11 @@ void TagSet::map_queues(blk_mq_tag_set *set)
 		blk_mq_map_queues(&set->map[i]);
 }
 
-int TagSet::init_request(blk_mq_tag_set *set, request *rq, unsigned int, unsigned int)
+void TagSet::set_up_request(blk_mq_tag_set *set, request *rq)
 {
 	const auto *self = static_cast<const TagSet *>(set->driver_data);
 	new (blk_mq_rq_to_pdu(rq)) IoRequest;
 	sg_init_table(IoRequest::of(rq)->list(), self->max_segments_);
-	return 0;
 }
 
 } // namespace rnbd::client

@@ -34,6 +34,9 @@ public:
 	u32 default_queues() const { return default_queues_; }
 	u32 poll_queues() const { return poll_queues_; }
 
+	// For the block layer.
+	static void set_up_request(blk_mq_tag_set *set, request *rq);
+
 	// Any context.
 	u32 slot_of(const request *rq) const { return first_slot_ + static_cast<u32>(rq->tag); }
 	// 0 for a request that is completed by interrupt, else the number that rtrs expects.
@@ -49,7 +52,6 @@ public:
 
 private:
 	static void map_queues(blk_mq_tag_set *set);
-	static int init_request(blk_mq_tag_set *set, request *rq, unsigned int, unsigned int);
 	static const blk_mq_ops kOps;
 
 	blk_mq_tag_set set_{};

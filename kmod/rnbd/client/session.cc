@@ -70,6 +70,12 @@ Status Session::connect(const Destination &destination)
 	p.reconnect_delay = kReconnectDelay;
 	p.max_reconnects = kMaxReconnects;
 	p.nr_poll_queues = poll_queues_;
+	cxxrt::TextBuffer<kMaxAuthPolicy + 1> auth;
+	cxxrt::TextBuffer<kMaxKeyName + 1> key;
+	auth.assign(destination.auth);
+	key.assign(destination.key);
+	p.auth = destination.auth.empty() ? nullptr : auth.c_str();
+	p.key = destination.key.empty() ? nullptr : key.c_str();
 	p.priv = this;
 	p.link_event = on_link_event;
 	p.wanted = is_wanted;

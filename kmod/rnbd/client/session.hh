@@ -48,6 +48,9 @@ struct Destination {
 	const rtrs_addr_pair *paths = nullptr;
 	u32 path_count = 0;
 	u16 port = 0;
+	// Of protocol J.3; both may be empty.
+	TextView auth = {};
+	TextView key = {};
 };
 
 class Session : public cxxrt::RefCounted<Session> {
@@ -64,6 +67,9 @@ public:
 	TextView name_view() const { return name_.view(); }
 	Module &module() const { return module_; }
 	u32 wanted_poll_queues() const { return poll_queues_; }
+	// What it proves, and wants of its server (protocol J.3). While it is ready.
+	TextView auth() const { return TextView::of(attributes_.auth); }
+	TextView key() const { return TextView::of(attributes_.key); }
 
 	// Connects and introduces itself. Once, by the one who created it. What connecting met,
 	// EINVAL for a transport that is too small, EINTR. Sleeps long.

@@ -32,6 +32,16 @@ Status SessionTable::check_poll_queues(const Session &session, u32 wanted)
 	return err::einval;
 }
 
+// A session that is open has proven what it has, or nothing: that is not made to look otherwise.
+Status SessionTable::check_auth(const Session &session, const Destination &wanted)
+{
+	if ((wanted.auth.empty() || wanted.auth == session.auth()) &&
+	    (wanted.key.empty() || wanted.key == session.key()))
+		return {};
+	log_error(session.name(), "The session is open with another auth= or key=");
+	return err::einval;
+}
+
 Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 					 const Destination &destination)
 {
@@ -54,6 +64,7 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 				return {};
 			}
 			TRY(check_poll_queues(*session, poll_queues));
+			TRY(check_auth(*session, destination));
 			session->uses++;
 			found = SessionUse(Ref<Session>::share(session));
 			return {};

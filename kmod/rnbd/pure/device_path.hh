@@ -41,6 +41,15 @@ constexpr Result<TextView> parse_search_path(TextView t)
 	return t;
 }
 
+// Whether the search path depends on the session's name.
+constexpr bool names_session(TextView search)
+{
+	for (; !search.empty(); search = search.skip(1))
+		if (search.starts_with(kSessionToken))
+			return true;
+	return false;
+}
+
 namespace detail {
 // Appends `t` and squeezes slashes that would stand side by side.
 constexpr void put_squeezed(cxxrt::TextWriter &out, TextView t)

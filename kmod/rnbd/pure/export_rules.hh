@@ -14,39 +14,16 @@ constexpr bool access_allowed(AccessMode most, AccessMode want)
 	return static_cast<u8>(want) <= static_cast<u8>(most);
 }
 
-namespace detail {
-constexpr bool is_separator(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t';
-}
-} // namespace detail
-
-// f(word) for each word of the text, until it is true; whether it was.
-template <class F> constexpr bool any_word(TextView text, F &&f)
-{
-	usize begin = 0;
-	for (usize i = 0; i <= text.size(); i++) {
-		if (i < text.size() && !detail::is_separator(text[i]))
-			continue;
-		if (i > begin && f(text.skip(begin).first(i - begin)))
-			return true;
-		begin = i + 1;
-	}
-	return false;
-}
-
-// Names that stand in the list, or begin as a word of it that ends in an asterisk. An empty list
-// allows all.
+// Names that a word of the list stands for. An empty list allows all.
 constexpr bool session_allowed(TextView list, TextView session)
 {
-	bool empty = true;
-	const bool found = any_word(list, [&](TextView word) {
-		empty = false;
-		const TextView stem = word.first(word.size() - 1);
-		return word == session ||
-		       (word[word.size() - 1] == '*' && session.starts_with(stem));
-	});
-	return found || empty;
+	return cxxrt::no_words(list) || cxxrt::any_word_stands_for(list, session);
+}
+
+// The same for keys: a list that has any is for those only who have proven one of them.
+constexpr bool key_allowed(TextView list, TextView key)
+{
+	return cxxrt::no_words(list) || (!key.empty() && cxxrt::any_word_stands_for(list, key));
 }
 
 // An IPv6 address or a GID; IPv4 as ::ffff:a.b.c.d, as they are the same host.

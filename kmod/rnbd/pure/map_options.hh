@@ -19,6 +19,9 @@ constexpr usize kMaxMapPaths = 6;
 constexpr usize kMaxSessionName = 254;
 constexpr usize kMaxDevicePath = kDeviceNameSize - 1;
 constexpr u16 kDefaultPort = 1234;
+// Both are for the transport to judge.
+constexpr usize kMaxAuthPolicy = 15;
+constexpr usize kMaxKeyName = 63;
 
 // Texts are views of the parsed input.
 struct MapOptions {
@@ -30,6 +33,8 @@ struct MapOptions {
 	AccessMode access_mode = AccessMode::ReadWrite;
 	u32 poll_queues = 0;
 	int no_path_timeout = 0; // as NoPathRule has it
+	TextView auth;		 // a policy of protocol J.3, not looked into; empty: none is said
+	TextView key;		 // the name of a key, likewise
 };
 
 namespace detail {
@@ -87,6 +92,18 @@ constexpr Status parse_map_option(TextView option, int cpus, MapOptions &out)
 		if (!timeout.ok())
 			return err::einval;
 		out.no_path_timeout = timeout.value();
+		return {};
+	}
+	if (key == TextView("auth")) {
+		if (value.size() > kMaxAuthPolicy)
+			return err::einval;
+		out.auth = value;
+		return {};
+	}
+	if (key == TextView("key")) {
+		if (value.size() > kMaxKeyName)
+			return err::einval;
+		out.key = value;
 		return {};
 	}
 	return err::einval;

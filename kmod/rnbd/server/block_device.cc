@@ -70,7 +70,7 @@ DeviceTopology BlockDevice::topology() const
 		.io_min = bdev_io_min(get()),
 		.io_opt = static_cast<u32>(bdev_io_opt(get())),
 		.alignment_offset = bdev_alignment_offset(get()),
-		.rotational = !bdev_nonrot(get())};
+		.rotational = cxxrt::is_rotational(get())};
 }
 
 } // namespace rnbd

@@ -2,6 +2,7 @@
 // Who may use configured exports, and the end of those who no longer may.
 #include <rnbd/server/configured.hh>
 
+#include <cxxrt/block.hh>
 #include <cxxrt/log.hh>
 #include <rnbd/server/module.hh>
 #include <rnbd/server/session.hh>
@@ -70,9 +71,7 @@ Status ExportUse::published(Mapping &mapping)
 
 Result<dev_t> ExportUse::find_device() const
 {
-	dev_t number = 0;
-	TRY(Status::from_code(lookup_bdev(entry_.device_path_.c_str(), &number)));
-	return number;
+	return cxxrt::block_device_at(entry_.device_path_.c_str());
 }
 
 // ---- rules
@@ -88,7 +87,8 @@ bool ConfiguredExport::permits_host(const HostAddress &host) const
 bool ConfiguredExport::permits(Session &session, AccessMode mode) const
 {
 	if (!enabled_ || !access_allowed(access_, mode) ||
-	    !session_allowed(sessions_.view(), TextView::of(session.name())))
+	    !session_allowed(sessions_.view(), TextView::of(session.name())) ||
+	    !key_allowed(keys_.view(), TextView::of(session.key())))
 		return false;
 	for (const Session::Host &host : session.hosts)
 		if (host.paths && !permits_host(host.address))
@@ -151,14 +151,24 @@ Status ConfiguredExport::store_access(TextView text)
 	});
 }
 
-Status ConfiguredExport::store_sessions(TextView text)
+Status ConfiguredExport::change_list(cxxrt::TextBuffer<kMaxListText> &list, TextView text)
 {
 	if (text.size() >= kMaxListText)
 		return err::einval;
 	return change([&]() -> Status {
-		sessions_.assign(text);
+		list.assign(text);
 		return {};
 	});
+}
+
+Status ConfiguredExport::store_sessions(TextView text)
+{
+	return change_list(sessions_, text);
+}
+
+Status ConfiguredExport::store_keys(TextView text)
+{
+	return change_list(keys_, text);
 }
 
 static Result<AddressRule> parse_address_rule(TextView word)
@@ -188,7 +198,7 @@ Status ConfiguredExport::store_addresses(TextView text)
 	if (text.size() >= kMaxListText)
 		return err::einval;
 	cxxrt::Box<Rules> parsed = TRY(cxxrt::make_box<Rules>(GFP_KERNEL));
-	const bool bad = any_word(text, [&](TextView word) {
+	const bool bad = cxxrt::any_word(text, [&](TextView word) {
 		Result<AddressRule> rule = parse_address_rule(word);
 		if (!rule.ok() || parsed->count == kMaxAddressRules)
 			return true;

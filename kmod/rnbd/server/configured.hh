@@ -71,6 +71,8 @@ public:
 	Status store_access(TextView text);
 	void show_sessions(cxxrt::SysfsText &out);
 	Status store_sessions(TextView text);
+	void show_keys(cxxrt::SysfsText &out);
+	Status store_keys(TextView text);
 	void show_addresses(cxxrt::SysfsText &out);
 	Status store_addresses(TextView text);
 	void show_enable(cxxrt::SysfsText &out);
@@ -88,9 +90,11 @@ private:
 	bool permits(Session &session, AccessMode mode) const;
 	bool permits_host(const HostAddress &host) const;
 	template <class F> Status change(F &&f);
+	Status change_list(cxxrt::TextBuffer<kMaxListText> &list, TextView text);
 
 	cxxrt::TextBuffer<kPathSize> device_path_;
 	cxxrt::TextBuffer<kMaxListText> sessions_;
+	cxxrt::TextBuffer<kMaxListText> keys_;
 	cxxrt::TextBuffer<kMaxListText> addresses_text_;
 	AddressRule addresses_[kMaxAddressRules];
 	u32 address_count_ = 0;

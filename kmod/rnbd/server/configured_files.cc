@@ -6,8 +6,12 @@
 
 namespace rnbd {
 
+using cxxrt::configfs_error;
+using cxxrt::configfs_folder_operations;
+using cxxrt::configfs_object_operations;
 using cxxrt::configfs_read_only;
 using cxxrt::configfs_read_write;
+using cxxrt::configfs_type;
 using cxxrt::SysfsText;
 
 // Files are shown under the lock: a text that is being replaced has no end for a moment.
@@ -29,6 +33,11 @@ void ConfiguredExport::show_access(SysfsText &out)
 void ConfiguredExport::show_sessions(SysfsText &out)
 {
 	locked([&] { out.print("%s\n", sessions_.c_str()); });
+}
+
+void ConfiguredExport::show_keys(SysfsText &out)
+{
+	locked([&] { out.print("%s\n", keys_.c_str()); });
 }
 
 void ConfiguredExport::show_addresses(SysfsText &out)
@@ -67,18 +76,18 @@ namespace {
 
 using E = ConfiguredExport;
 
-// configfs takes its tables as not const, and does not change them.
 constinit configfs_attribute files[] = {
     configfs_read_write<E, &E::show_device_path, &E::store_device_path>("device_path"),
     configfs_read_write<E, &E::show_access, &E::store_access>("access"),
     configfs_read_write<E, &E::show_sessions, &E::store_sessions>("allowed_sessions"),
+    configfs_read_write<E, &E::show_keys, &E::store_keys>("allowed_keys"),
     configfs_read_write<E, &E::show_addresses, &E::store_addresses>("allowed_addresses"),
     configfs_read_write<E, &E::show_enable, &E::store_enable>("enable"),
     configfs_read_only<E, &E::show_users>("users"),
     configfs_read_only<E, &E::show_denied>("denied"),
 };
-constinit configfs_attribute *file_list[] = {&files[0], &files[1], &files[2], &files[3],
-					     &files[4], &files[5], &files[6], nullptr};
+constinit configfs_attribute *file_list[] = {&files[0], &files[1], &files[2], &files[3], &files[4],
+					     &files[5], &files[6], &files[7], nullptr};
 
 void show_denied_unlisted(SysfsText &out)
 {
@@ -90,67 +99,33 @@ constinit configfs_attribute root_files[] = {
 };
 constinit configfs_attribute *root_file_list[] = {&root_files[0], nullptr};
 
-constinit configfs_item_operations export_operations = [] {
-	configfs_item_operations o{};
-	o.release = E::release;
-	return o;
-}();
+constinit configfs_item_operations export_operations = configfs_object_operations<E>();
+constinit const config_item_type export_type = configfs_type(file_list, &export_operations);
 
-constinit const config_item_type export_type = [] {
-	config_item_type t{};
-	t.ct_owner = THIS_MODULE;
-	t.ct_item_ops = &export_operations;
-	t.ct_attrs = file_list;
-	return t;
-}();
-
-config_group *make_export(config_group *, const char *name)
+config_group *make_export(const char *name)
 {
 	return configured_exports().make(name);
 }
 
-void drop_export(config_group *, config_item *item)
+void drop_export(E &entry)
 {
-	configured_exports().drop(E::of(item));
+	configured_exports().drop(entry);
 }
 
-constinit configfs_group_operations folder_operations = [] {
-	configfs_group_operations o{};
-	o.make_group = make_export;
-	o.drop_item = drop_export;
-	return o;
-}();
-
-constinit const config_item_type folder_type = [] {
-	config_item_type t{};
-	t.ct_owner = THIS_MODULE;
-	t.ct_group_ops = &folder_operations;
-	return t;
-}();
-
-constinit const config_item_type root_type = [] {
-	config_item_type t{};
-	t.ct_owner = THIS_MODULE;
-	t.ct_attrs = root_file_list;
-	return t;
-}();
+constinit configfs_group_operations folder_operations =
+    configfs_folder_operations<E, make_export, drop_export>();
+constinit const config_item_type folder_type = configfs_type(nullptr, nullptr, &folder_operations);
+constinit const config_item_type root_type = configfs_type(root_file_list);
 
 } // namespace
 
 config_group *ConfiguredExports::make(const char *name)
 {
 	if (TextView::of(name).size() >= kDeviceNameSize)
-		// raw: configfs wants the errno as a pointer
-		return static_cast<config_group *>(ERR_PTR(-ENAMETOOLONG));
-	auto *entry = new (GFP_KERNEL) ConfiguredExport(name, &export_type);
+		return configfs_error(err::enametoolong);
+	ConfiguredExport *entry = ConfiguredExport::create(name, &export_type);
 	if (!entry)
-		// raw: as above
-		return static_cast<config_group *>(ERR_PTR(-ENOMEM));
-	if (!entry->item_name()) {
-		config_item_put(entry->item());
-		// raw: as above
-		return static_cast<config_group *>(ERR_PTR(-ENOMEM));
-	}
+		return configfs_error(err::enomem);
 	entries_.with([&](Entries &entries) { entries.push_back(*entry); });
 	return entry->group();
 }

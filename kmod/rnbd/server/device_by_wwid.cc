@@ -6,6 +6,7 @@
 // those that look right from outside are opened first, and the others only if none of these is it.
 #include <rnbd/server/device_search.hh>
 
+#include <cxxrt/block.hh>
 #include <cxxrt/file.hh>
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
@@ -89,11 +90,10 @@ private:
 
 	void look_at(u32 depth)
 	{
-		dev_t number = 0;
-		const int code = lookup_bdev(path_, &number);
-		if (!code)
-			note(number);
-		else if (code == -ENOTBLK && depth + 1 < kMaxDepth)
+		const Result<dev_t> number = cxxrt::block_device_at(path_);
+		if (number.ok())
+			note(number.value());
+		else if (number.code() == -ENOTBLK && depth + 1 < kMaxDepth)
 			static_cast<void>(look_into(depth + 1)); // if it is a folder
 	}
 

@@ -7,6 +7,8 @@
 // atomic step; nobody but an administrator can come between them.
 #include <rnbd/server/device_search.hh>
 
+#include <cxxrt/block.hh>
+#include <cxxrt/file.hh>
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
 
@@ -40,6 +42,7 @@ private:
 Result<PathRef> find_folder(const char *name)
 {
 	path p;
+	// raw: in the scope of find_device()
 	TRY(Status::from_code(kern_path(name, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &p)));
 	return PathRef(p);
 }
@@ -81,6 +84,7 @@ Status check_folders(Texts &texts, TextView root, TextView full)
 
 Result<dev_t> find_device(const char *search_path, TextView session, const DeviceName &name)
 {
+	const cxxrt::ProgramPaths scope;
 	cxxrt::Box<Texts> texts = TRY(cxxrt::make_box<Texts>(GFP_KERNEL));
 	TextView search = TextView::of(search_path);
 	TextWriter full(texts->full, sizeof(texts->full));
@@ -93,9 +97,7 @@ Result<dev_t> find_device(const char *search_path, TextView session, const Devic
 	if (folder != TextView("/"))
 		TRY(check_folders(*texts, folder, full.text()));
 
-	dev_t number = 0;
-	TRY(Status::from_code(lookup_bdev(texts->full, &number)));
-	return number;
+	return cxxrt::block_device_at(texts->full);
 }
 
 } // namespace rnbd

@@ -2,6 +2,7 @@
 #include <rnbd/server/identity.hh>
 
 #include <cxxrt/block.hh>
+#include <cxxrt/digest.hh>
 #include <cxxrt/file.hh>
 #include <cxxrt/text.hh>
 #include <rnbd/pure/machine_id.hh>
@@ -24,11 +25,13 @@ void put_hex(TextWriter &out, const u8 *bytes, usize size)
 	}
 }
 
-void put_digest(TextWriter &out, TextView text)
+// The first `bytes` of the digest of the text, that only it has.
+void put_digest(TextWriter &out, TextView text, usize bytes = BLAKE2S_HASH_SIZE)
 {
-	u8 digest[RNBD_SERVER_DIGEST_SIZE];
-	rnbd_server_digest(text.data(), text.size(), digest);
-	put_hex(out, digest, sizeof(digest));
+	u8 digest[BLAKE2S_HASH_SIZE];
+	cxxrt::blake2s_digest(reinterpret_cast<const u8 *>(text.data()), text.size(), digest,
+			      sizeof(digest));
+	put_hex(out, digest, bytes);
 }
 
 bool write_unique_id(TextWriter &out, gendisk *disk)
@@ -176,9 +179,7 @@ void write_server_id(TextWriter &out, const rnbd_server_settings &settings)
 	char both[128];
 	TextWriter text(both, sizeof(both));
 	text.put("rnbd-server ").put(board).put(' ').put(installed);
-	u8 digest[RNBD_SERVER_DIGEST_SIZE];
-	rnbd_server_digest(both, text.size(), digest);
-	put_hex(out, digest, kIdBytes);
+	put_digest(out, text.text(), kIdBytes);
 }
 
 } // namespace rnbd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Metadata and parameters of rnbd-server; the code is C++. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-#include <crypto/blake2s.h>
 #include <linux/dmi.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -65,11 +64,6 @@ module_param(instance, ullong, 0444);
 MODULE_PARM_DESC(
     instance, "What ctl/instance said when the server had stopped in order, so that clients know "
 	      "that none of their writes was lost; 0 if it may have crashed (default: 0)");
-
-void rnbd_server_digest(const void *data, size_t size, u8 *digest)
-{
-	blake2s(digest, data, NULL, RNBD_SERVER_DIGEST_SIZE, size, 0);
-}
 
 static int __init rnbd_server_init(void)
 {

@@ -104,7 +104,7 @@ void Mapping::finish()
 	if (was_open)
 		log_info_limited(Subject(*session_, name_).c_str(), "Device closed, id %u",
 				 id_.value);
-	WRITE_ONCE(ended_, true);
+	smp_store_release(&ended_, true);
 	exports_.wake();
 	// 5. Whoever has looked the id up without a reference is through with it.
 	synchronize_rcu(); // raw: the memory may go now

@@ -83,7 +83,7 @@ public:
 	// not wait. Not for one that is not attached: its references are all there is.
 	void end();
 	// end() has come to its end: device and export are given back. Exports::wait() sees it.
-	bool ended() const { return READ_ONCE(ended_); }
+	bool ended() const { return smp_load_acquire(&ended_); }
 	// All I/O has ended, after end(). By the queue.
 	void idle();
 

@@ -70,6 +70,9 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 
 Result<dev_t> Session::find(const DeviceName &device) const
 {
+	// A folder of its own is for who is it, and not for who says so.
+	if (names_session(TextView::of(module_.search_path())))
+		TRY(Status::from_code(rtrs_srv_check_name(key(), name())));
 	const TextView session = TextView::of(name());
 	if ((READ_ONCE(features_) & feature::open_by_wwid) && is_wwid_name(device.view()))
 		return find_device_by_wwid(module_.search_path(), session, device,

@@ -26,10 +26,6 @@ struct rnbd_server_settings {
 	const char *board_uuid;
 };
 
-/* A digest of `size` bytes that only they have. Any context. */
-#define RNBD_SERVER_DIGEST_SIZE 32
-void rnbd_server_digest(const void *data, size_t size, u8 *digest);
-
 /* 0 or a negative errno. May sleep. */
 int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings);
 void rnbd_server_stop(void);

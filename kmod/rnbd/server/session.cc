@@ -44,12 +44,13 @@ Subject::Subject(const Session &session, const DeviceName &device)
 	text_.print("%s@%s", device.c_str(), session.name());
 }
 
-Session::Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_depth,
+Session::Session(Module &module, const rtrs_srv_sess *transport, u32 max_io_bytes,
 		 cxxrt::Workqueue queue)
-    : module_(module), max_io_bytes_(max_io_bytes), queue_depth_(queue_depth),
-      queue_(cxxrt::move(queue))
+    : module_(module), max_io_bytes_(max_io_bytes),
+      queue_depth_(rtrs_srv_sess_queue_depth(transport)), queue_(cxxrt::move(queue))
 {
-	name_.print("%s", name);
+	name_.print("%s", rtrs_srv_sess_name(transport));
+	key_.print("%s", rtrs_srv_sess_key(transport));
 	module_.exports().born();
 }
 
@@ -72,10 +73,10 @@ void Session::free()
 Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 {
 	const u32 max_io_bytes = TRY(module.max_io_bytes());
-	const char *name = rtrs_srv_sess_name(transport);
-	cxxrt::Workqueue queue = TRY(cxxrt::Workqueue::create(name, WQ_UNBOUND, WQ_MAX_ACTIVE));
-	Session *session = new (GFP_KERNEL) Session(
-	    module, name, max_io_bytes, rtrs_srv_sess_queue_depth(transport), cxxrt::move(queue));
+	cxxrt::Workqueue queue =
+	    TRY(cxxrt::Workqueue::create(rtrs_srv_sess_name(transport), WQ_UNBOUND, WQ_MAX_ACTIVE));
+	Session *session =
+	    new (GFP_KERNEL) Session(module, transport, max_io_bytes, cxxrt::move(queue));
 	if (!session)
 		return err::enomem;
 	trace::create_session(*session);

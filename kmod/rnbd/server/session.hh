@@ -23,6 +23,8 @@ class Module;
 
 // Storage of a session's name, terminator included.
 constexpr usize kSessionNameSize = 256;
+// The same of a key's.
+constexpr usize kKeyNameSize = 64;
 
 // What log lines about one device of one session begin with.
 class Subject {
@@ -60,6 +62,8 @@ public:
 	static usize area_size();
 
 	const char *name() const { return name_.c_str(); }
+	// Which its client has proven; "" if it has none.
+	const char *key() const { return key_.c_str(); }
 	u32 max_io_bytes() const { return max_io_bytes_; }
 	u32 queue_depth() const { return queue_depth_; }
 	u8 version() const { return READ_ONCE(version_); }
@@ -91,7 +95,7 @@ private:
 
 	enum : u32 { kMaxMappings = 16384 }; // as many as one client machine numbers
 
-	Session(Module &module, const char *name, u32 max_io_bytes, u32 queue_depth,
+	Session(Module &module, const rtrs_srv_sess *transport, u32 max_io_bytes,
 		cxxrt::Workqueue queue);
 	~Session();
 	friend class cxxrt::RefCounted<Session>;
@@ -137,6 +141,7 @@ private:
 
 	Module &module_;
 	cxxrt::TextBuffer<kSessionNameSize> name_;
+	cxxrt::TextBuffer<kKeyNameSize> key_;
 	const u32 max_io_bytes_;
 	const u32 queue_depth_; // of the transport
 	u8 version_ = 0;	// until SESS_INFO

@@ -100,6 +100,7 @@ void ClientConnection::note(Step step)
 void ClientConnection::on_established(const rdma_conn_param &param)
 {
 	const ByteView data(param.private_data, param.private_data_len);
+	peer_qp_ = param.qp_num;
 	if (is_service()) {
 		Result<ConnectReplyFields> reply = parse_connect_reply(data);
 		if (!reply.ok()) {
@@ -109,6 +110,8 @@ void ClientConnection::on_established(const rdma_conn_param &param)
 			return;
 		}
 		reply_ = reply.value();
+		// parse_connect_reply() found that there is so much.
+		__builtin_memcpy(&raw_reply_, param.private_data, sizeof(raw_reply_));
 	} else if (const Status s = check_connect_reply(data); !s.ok()) {
 		path_.fail(s.error(), PathError::Malformed);
 		return;
@@ -307,7 +310,8 @@ Status ClientConnection::create_queues_for_role()
 			const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
 			chain_ = TRY(Array<ChainEntry>::create(batch));
 			sges_ = TRY(Array<ib_sge>::create(kChainSges));
-			gated_ = path_.device().repeats_local_work();
+			if (path_.device().repeats_local_work())
+				TRY(create_gate());
 		}
 		send_sges_ = config.send_sges;
 		const Status s = create_queues(path_.device().get(), id_, config);
@@ -317,9 +321,19 @@ Status ClientConnection::create_queues_for_role()
 	}
 }
 
+Status ClientConnection::create_gate()
+{
+	Box<Turns> turns = TRY(make_box<Turns>(GFP_KERNEL));
+	outbox_.with([&](Outbox &o) { o.gated = move(turns); });
+	gated_ = true;
+	return {};
+}
+
 Status ClientConnection::request_connection()
 {
 	const ConnectRequest request = make_connect_request(path_.greeting(cid()));
+	if (is_service())
+		path_.note_request(request);
 	rdma_conn_param param{};
 	param.private_data = &request;
 	param.private_data_len = sizeof(request);

@@ -14,9 +14,11 @@
 #include <rtrs/client/request.hh>
 #include <rtrs/client/request_wrs.hh>
 #include <rtrs/core/connection.hh>
+#include <rtrs/pure/auth_proof.hh>
 #include <rtrs/core/memory.hh>
 #include <rtrs/pure/life_probe.hh>
 #include <rtrs/pure/registration_gate.hh>
+#include <rtrs/pure/turn_queue.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
 #include <rtrs/wire/rkey.hh>
@@ -77,6 +79,9 @@ public:
 
 	// What the server accepted cid 0 with; valid after establish().
 	const ConnectReplyFields &reply() const { return reply_; }
+	// Protocol J.3: the message itself, and the numbers of this connection's queue pairs.
+	const ConnectReply &raw_reply() const { return raw_reply_; }
+	QueuePairNumbers numbers() const { return {qp->qp_num, peer_qp_}; }
 	rdma_cm_id *id() const { return id_; }
 	u32 send_sges() const { return send_sges_; }
 
@@ -162,6 +167,7 @@ private:
 	void drop_id();
 	rtrs_queue_config queue_config() const;
 	Status create_queues_for_role();
+	Status create_gate();
 	Status request_connection();
 
 	static void on_batch(rtrs_connection *con, ib_wc *completions, u32 count);
@@ -176,20 +182,22 @@ private:
 	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
 	using Requests = cxxrt::List<Request, &Request::waiting>;
+	using Turns = TurnQueue<Request, Requests>;
 	void end_sent();
 
 	// held.cc
 	struct Outbox {
-		Requests parked;      // answered, till there is room for their invalidations
-		Requests collected;   // till their batch ends, or there is room
-		bool starved = false; // there was none
-		Requests gated;	      // till the gate opens
+		Requests parked;	 // answered, till there is room for their invalidations
+		Requests collected;	 // till their batch ends, or there is room
+		bool starved = false;	 // there was none
+		cxxrt::Box<Turns> gated; // till the gate opens; null where there is none
 		RegistrationGate gate;
 	};
 	void open_gate(const Request &request);
 	void on_room();
 	Status post_collected(Outbox &outbox);
-	Result<bool> post_some(Requests &list, Signal signal);
+	Result<bool> post_some(Requests &collected);
+	Result<bool> post_gated(Outbox &outbox, Signal signal);
 	void settle(Status posted);
 	void drop_held();
 
@@ -199,6 +207,8 @@ private:
 	int unresolved_ = 0; // what the connection manager said
 	u32 send_sges_ = 1;
 	ConnectReplyFields reply_{};
+	ConnectReply raw_reply_ = {};
+	u32 peer_qp_ = 0;
 
 	cxxrt::Array<Receive> receives_;
 	DmaBuffer messages_;	// one RkeyResponse or AnswerCapsule for each receive
@@ -226,7 +236,7 @@ private:
 	// Of the chain that is being posted; likewise.
 	cxxrt::Array<ChainEntry> chain_;
 	cxxrt::Array<ib_sge> sges_;
-	bool gated_ = false; // set with the queues
+	bool gated_ = false; // set with the queues; Outbox::gated is there
 };
 
 } // namespace rtrs::client

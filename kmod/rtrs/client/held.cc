@@ -4,7 +4,8 @@
 //  - collected: for the end of the batch in which their user submits them (`more`). They go as one
 //    chain, with one doorbell;
 //  - gated: for their turn to register memory (rtrs/pure/registration_gate.hh), on devices that
-//    execute local work twice; a batch passes the gate like one request. Of a chain
+//    execute local work twice; a batch passes the gate like one request, and those who wait are
+//    taken in turns of their users (rtrs/pure/turn_queue.hh). Of a chain
 //
 //	[LOCAL_INV → REG_MR 1] → REG_MR 2 → ... → message 1 → message 2 → ...
 //
@@ -32,7 +33,7 @@ GatePass ClientConnection::pass_gate(Request &request)
 		const GatePass pass = o.gate.pass();
 		if (pass == GatePass::Hold) {
 			path_.hold(request);
-			o.gated.push_back(request);
+			o.gated->push(request, request.in.user);
 		} else {
 			WRITE_ONCE(let_in_, &request);
 		}
@@ -44,7 +45,10 @@ void ClientConnection::collect(Request &request)
 {
 	outbox_.with([&](Outbox &o) {
 		path_.hold(request);
-		(gated_ && request.needs_region() ? o.gated : o.collected).push_back(request);
+		if (gated_ && request.needs_region())
+			o.gated->push(request, request.in.user);
+		else
+			o.collected.push_back(request);
 		WRITE_ONCE(collects_, true);
 	});
 }
@@ -56,13 +60,13 @@ void ClientConnection::commit()
 		return;
 	settle(outbox_.with([this](Outbox &o) -> Status {
 		TRY(post_collected(o));
-		while (!o.gated.empty()) {
+		while (gated_ && !o.gated->empty()) {
 			const GatePass pass = o.gate.pass();
 			if (pass == GatePass::Hold)
 				break;
 			const Signal signal =
 			    pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
-			if (!TRY(post_some(o.gated, signal)))
+			if (!TRY(post_gated(o, signal)))
 				break;
 		}
 		return {};
@@ -122,9 +126,9 @@ void ClientConnection::on_room()
 		if (o.starved)
 			TRY(post_collected(o));
 		if (gated_) {
-			o.gate.completed(!o.gated.empty());
-			if (!o.gated.empty())
-				TRY(post_some(o.gated, Signal::Always));
+			o.gate.completed(!o.gated->empty());
+			if (!o.gated->empty())
+				TRY(post_gated(o, Signal::Always));
 		}
 		return {};
 	}));
@@ -136,34 +140,53 @@ Status ClientConnection::post_collected(Outbox &o)
 {
 	o.starved = false;
 	while (!o.collected.empty() && !o.starved)
-		o.starved = !TRY(post_some(o.collected, Signal::WhenDue));
+		o.starved = !TRY(post_some(o.collected));
 	WRITE_ONCE(collects_, !o.collected.empty());
 	return {};
 }
 
-// As many of `list` as a chain takes. False: there was no room, all is as it was, and there is a
-// completion outstanding, whose handler has to wait for the lock.
-Result<bool> ClientConnection::post_some(Requests &list, Signal signal)
+// As many as a chain takes. False: there was no room, all is as it was, and there is a completion
+// outstanding, whose handler has to wait for the lock.
+Result<bool> ClientConnection::post_some(Requests &collected)
 {
 	u32 count = 0;
 	u32 sges = 0;
-	while (Request *request = list.front()) {
+	while (Request *request = collected.front()) {
 		sges += request->sges();
 		if (count == chain_.size() || sges > sges_.size())
 			break;
-		list.pop_front();
+		collected.pop_front();
 		chain_[count++].request = request;
 	}
-	const Status s = path_.post_chain(*this, chain_.begin(), count, sges_.begin(), signal);
+	const Status s =
+	    path_.post_chain(*this, chain_.begin(), count, sges_.begin(), Signal::WhenDue);
 	if (!s.ok() && s.error() == err::eagain) {
 		while (count)
-			list.push_front(*chain_[--count].request);
+			collected.push_front(*chain_[--count].request);
 		return false;
 	}
 	TRY(s);
-	const Request &last = *chain_[count - 1].request;
-	if (gated_ && last.needs_region())
-		WRITE_ONCE(let_in_, &last);
+	return true;
+}
+
+// The same of those that wait for the gate, in turns of their users. Each has kRegionSges, and
+// there are as many for the longest chain.
+Result<bool> ClientConnection::post_gated(Outbox &o, Signal signal)
+{
+	Turns &gated = *o.gated;
+	u32 count = 0;
+	gated.take_chain(chain_.size(), [&](Request &r) { chain_[count++].request = &r; });
+	const Status s = path_.post_chain(*this, chain_.begin(), count, sges_.begin(), signal);
+	if (!s.ok() && s.error() == err::eagain) {
+		while (count) {
+			Request &request = *chain_[--count].request;
+			gated.put_back(request, request.in.user);
+		}
+		return false;
+	}
+	TRY(s);
+	gated.end_chain();
+	WRITE_ONCE(let_in_, chain_[count - 1].request);
 	return true;
 }
 
@@ -177,10 +200,12 @@ void ClientConnection::settle(Status posted)
 void ClientConnection::drop_held()
 {
 	outbox_.with([this](Outbox &o) {
-		Requests *const lists[] = {&unsent_, &o.parked, &o.collected, &o.gated};
+		Requests *const lists[] = {&unsent_, &o.parked, &o.collected};
 		for (Requests *list : lists)
 			while (list->pop_front())
 				;
+		if (gated_)
+			o.gated->drop_all();
 		WRITE_ONCE(collects_, false);
 		parks_ = false;
 	});

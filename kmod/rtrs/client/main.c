@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Metadata and exports of rtrs-client; the code is C++. */
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <rtrs/rtrs.h>
 
 int rtrs_client_start(void);
 void rtrs_client_stop(void);
+/* As rtrs_server_set_auth(), for sessions whose map says nothing else. */
+int rtrs_client_set_auth(const char *text);
+const char *rtrs_client_get_auth(void);
+
+static int set_auth(const char *text, const struct kernel_param *kp)
+{
+	return rtrs_client_set_auth(text);
+}
+
+static int get_auth(char *text, const struct kernel_param *kp)
+{
+	return sysfs_emit(text, "%s\n", rtrs_client_get_auth());
+}
+
+static const struct kernel_param_ops auth_ops = {
+    .set = set_auth,
+    .get = get_auth,
+};
+module_param_cb(auth, &auth_ops, NULL, 0644);
+MODULE_PARM_DESC(auth, "Whether servers have to prove who they are, for sessions that do not say: "
+		       "off, optional (where a key is named, and the server knows it) or required "
+		       "(default: optional)");
 
 static int __init rtrs_client_init(void)
 {

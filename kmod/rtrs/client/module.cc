@@ -9,6 +9,15 @@ namespace rtrs::client {
 
 constinit ClientModule *module_ = nullptr;
 
+namespace {
+constinit AuthPolicy default_auth_policy_ = AuthPolicy::Optional;
+}
+
+AuthPolicy default_auth_policy()
+{
+	return READ_ONCE(default_auth_policy_);
+}
+
 Result<Box<ClientModule>> ClientModule::create()
 {
 	Box<ClientModule> m = TRY(make_box<ClientModule>(GFP_KERNEL));
@@ -26,6 +35,21 @@ Result<Box<ClientModule>> ClientModule::create()
 extern "C" {
 int rtrs_client_start();
 void rtrs_client_stop();
+int rtrs_client_set_auth(const char *text);
+const char *rtrs_client_get_auth();
+}
+
+int rtrs_client_set_auth(const char *text)
+{
+	const rtrs::Result<rtrs::AuthPolicy> policy = rtrs::parse_auth_policy(TextView::of(text));
+	if (policy.ok())
+		WRITE_ONCE(rtrs::client::default_auth_policy_, policy.value());
+	return policy.code();
+}
+
+const char *rtrs_client_get_auth()
+{
+	return to_text(rtrs::client::default_auth_policy());
 }
 
 int rtrs_client_start()

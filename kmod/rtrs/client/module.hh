@@ -30,6 +30,9 @@ struct ClientModule {
 	PortWatch ports; // first to end: its handlers look at all of the above
 };
 
+// Of sessions that say nothing of their own (protocol J.3). The administrator's, at any time.
+AuthPolicy default_auth_policy();
+
 // Set by init before any export can be called, cleared by exit when no user is left.
 extern ClientModule *module_;
 

@@ -60,6 +60,9 @@ bool Path::same_addresses(const rtrs_addr_pair &pair)
 
 void Path::fail(Error error, PathError kind)
 {
+	// A server tells nobody what is wrong with a proof, but ends the path (protocol J.3).
+	if (READ_ONCE(proof_sent_) && error == err::econnreset)
+		error = err::ekeyrejected;
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		if (!note_failure(error, kind))
@@ -76,6 +79,7 @@ bool Path::note_failure(Error error, PathError kind)
 		return false;
 	stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
 	error_ = error.code();
+	WRITE_ONCE(last_error_, error.code());
 	const bool recovers = state_ == State::Connected;
 	set_state(next);
 	if (recovers)
@@ -120,9 +124,9 @@ Status Path::connect_first()
 	kick();
 	TRY(changed_.wait_killable([this] {
 		const State s = state();
-		return READ_ONCE(attempts_ended_) != 0 || s == State::Closed || s == State::Dead;
+		return attempts_ended() != 0 || s == State::Closed || s == State::Dead;
 	}));
-	if (READ_ONCE(attempts_ended_) != 0 && READ_ONCE(was_up_))
+	if (attempts_ended() != 0 && READ_ONCE(was_up_))
 		return {};
 	return failure();
 }
@@ -153,7 +157,7 @@ Status Path::reconnect()
 	}
 	TRY(changed_.wait_killable([&] {
 		const State s = state();
-		const u32 more = READ_ONCE(attempts_ended_) - ended;
+		const u32 more = attempts_ended() - ended;
 		return more >= 2 || (more == 1 && (!joins || s == State::Connected)) ||
 		       s == State::Closing || s == State::Closed || s == State::Dead;
 	}));
@@ -205,7 +209,8 @@ void Path::attempt_ended()
 {
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		attempts_ended_++;
+		// Who sees it sees what came of the attempt: was_up_, the state.
+		smp_store_release(&attempts_ended_, attempts_ended_ + 1);
 	}
 	wake();
 }
@@ -247,7 +252,7 @@ bool Path::step()
 	case State::Closing:
 		trace::close_conns(*this);
 		tear_down();
-		pausing_ = false;
+		WRITE_ONCE(pausing_, false);
 		go(State::Closed);
 		return true;
 	case State::Closed: {
@@ -269,6 +274,7 @@ void Path::attempt()
 	attempt_number_++;
 	epoch_ = session_.epoch();
 	unanswered_ = false;
+	WRITE_ONCE(proof_sent_, false);
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		// Who waits for an attempt waits for an answer.
@@ -356,11 +362,11 @@ bool Path::step_reconnecting()
 				  : unanswered_ ? backoff_.next_unanswered(random)
 						: backoff_.next(longest_ms, random);
 		unanswered_ = false;
-		due_ = jiffies + msecs_to_jiffies(pause);
-		pausing_ = true;
+		WRITE_ONCE(due_, jiffies + msecs_to_jiffies(pause));
+		WRITE_ONCE(pausing_, true);
 	} else if (soon) {
 		backoff_.reset();
-		due_ = jiffies;
+		WRITE_ONCE(due_, jiffies);
 	}
 	if (time_before(jiffies, due_)) {
 		// A kick meanwhile runs the step early, and it comes here again.
@@ -371,7 +377,7 @@ bool Path::step_reconnecting()
 			work_.requeue_after(workqueue_, rest);
 		return !same;
 	}
-	pausing_ = false;
+	WRITE_ONCE(pausing_, false);
 	if (!soon && !may_reconnect(attempts, session_.max_reconnects())) {
 		log_warning(log_name(), "giving up after %u attempts", attempts);
 		go(State::Closing);

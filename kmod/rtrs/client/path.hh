@@ -22,6 +22,7 @@
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
 #include <rtrs/client/connection.hh>
+#include <rtrs/client/exchange.hh>
 #include <rtrs/client/limits.hh>
 #include <rtrs/client/request.hh>
 #include <rtrs/client/stats.hh>
@@ -155,6 +156,12 @@ public:
 	u32 epoch() const { return epoch_; }
 	// False if the path is not wanted any more. Only Session::path_up() calls it.
 	bool become_connected() { return go(State::Connected); }
+	// REQ of cid 0 as it is sent.
+	void note_request(const ConnectRequest &request)
+	{
+		if (exchange_)
+			exchange_->request = request;
+	}
 	Status use_device(rdma_cm_id *id);
 	const PathDevice &device() const { return device_; }
 	const DeviceLimits &device_limits() const { return limits_; }
@@ -207,6 +214,7 @@ private:
 	bool go(State to);
 	void set_state(State to);
 	void attempt_ended();
+	u32 attempts_ended() const { return smp_load_acquire(&attempts_ended_); }
 	void kick() { work_.requeue_after(workqueue_, 0); }
 	Error failure();
 	bool note_failure(Error error, PathError kind);
@@ -224,6 +232,14 @@ private:
 	void remember_addresses();
 	void on_info_sent(const ib_wc &wc);
 	void on_info_received(const ib_wc &wc);
+
+	// proof.cc
+	Status begin_proof();
+	Status agree_on_proof(const ConnectReplyFields &reply);
+	Transcript transcript(ByteView info_request) const;
+	ByteView proven_request() const;
+	Status add_proof();
+	Result<ByteView> check_server_proof(ByteView message);
 
 	// path_teardown.cc
 	void tear_down();
@@ -264,6 +280,11 @@ private:
 	void show_src_addr(cxxrt::SysfsText &out);
 	void show_dst_addr(cxxrt::SysfsText &out);
 	void show_latency(cxxrt::SysfsText &out);
+	void show_heartbeats_missed(cxxrt::SysfsText &out);
+	void show_last_error(cxxrt::SysfsText &out);
+	void show_attempts(cxxrt::SysfsText &out);
+	void show_next_attempt(cxxrt::SysfsText &out);
+	void show_proven(cxxrt::SysfsText &out);
 	void show_reconnect(cxxrt::SysfsText &out);
 	void show_disconnect(cxxrt::SysfsText &out);
 	void show_remove(cxxrt::SysfsText &out);
@@ -285,6 +306,7 @@ private:
 	cxxrt::SpinLock state_lock_{cxxrt::lock_class<"rtrs_path_state">()};
 	ClientPathState state_ = ClientPathState::Connecting;
 	int error_ = 0;		 // why the running attempt failed; the first error counts
+	int last_error_ = 0;	 // of any attempt or connection; stays
 	u32 attempts_ = 0;	 // automatic ones since the path was connected
 	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
 	bool now_ = false;	 // reconnect without a long pause
@@ -299,7 +321,7 @@ private:
 	u16 attempt_number_ = 0; // what REQ carries
 	bool was_up_ = false;	 // it connected at least once
 	bool reported_up_ = false;
-	bool pausing_ = false; // in Reconnecting: torn down, until due_
+	bool pausing_ = false; // in Reconnecting: torn down, until due_; both are read by sysfs
 	bool lent_ = false;    // the item of the attempt is the owner
 	u32 epoch_ = 0;
 	bool refused_ = false;	  // the server is not the session's any more: no automatic attempt
@@ -314,6 +336,10 @@ private:
 	DmaBuffer info_response_;
 	u32 info_size_ = 0; // bytes received
 	bool info_received_ = false;
+	cxxrt::Box<Exchange> exchange_; // of the attempt; null if nobody has to prove anything
+	KeyGeneration known_generation_{0};
+	// The proof is on its way: the end of the path is the server's no. Read in any context.
+	bool proof_sent_ = false;
 
 	// Made by the owner before Connected, taken away after a grace period: readable by
 	// handlers, and by submitters under RcuReader.
@@ -354,6 +380,7 @@ private:
 	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
 	u32 hca_port_ = 0;
 	bool port_down_ = false;
+	u32 proven_ = 0; // generation of the key; 0: nothing was proven
 	rtrs_addr_pair shown_addresses_{};
 
 	cxxrt::DelayedWork<Path, &Path::run> work_{this};

@@ -20,6 +20,7 @@ constexpr u32 kStalePauseMs = 500;
 
 Status Path::connect()
 {
+	TRY(begin_proof());
 	TRY(open_connections());
 	requests_ = TRY(RequestTable::create(device_, limits_, queue_depth()));
 	for (Box<ClientConnection> &con : connections_) {
@@ -28,6 +29,7 @@ Status Path::connect()
 					  new_keys_ || capsules_));
 	}
 	TRY(exchange_info());
+	session_.agree_on_heartbeats(connections_[0]->reply());
 	TRY(start_receives());
 	remember_addresses();
 	if (!dir_)
@@ -75,6 +77,8 @@ ConnectRequestFields Path::greeting(u16 cid) const
 	    .epoch = epoch_,
 	    .capsules = true,
 	    .short_heartbeats = true,
+	    .authentication = static_cast<bool>(exchange_),
+	    .algorithms = kKnownAlgorithms,
 	};
 }
 
@@ -107,9 +111,10 @@ void Path::shorten_send_queues(u32 wrs)
 
 Status Path::agree_on_limits()
 {
+	const ConnectReplyFields &reply = connections_[0]->reply();
+	TRY(agree_on_proof(reply));
 	// The server knows the session now, so every path may create it anew (protocol A.8).
 	first_connection_ = true;
-	const ConnectReplyFields &reply = connections_[0]->reply();
 	new_keys_ = reply.new_rkey;
 	capsules_ = reply.capsules;
 	fences_ = reply.fences;
@@ -118,7 +123,8 @@ Status Path::agree_on_limits()
 	__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);
 	Result<const SessionLimits *> agreed = session_.agree(*this, reply, limits_);
 	if (!agreed.ok()) {
-		refused_ = true;
+		// For good, but on the word of one who has still to prove who he is.
+		refused_ = !exchange_;
 		return agreed.error();
 	}
 	session_limits_ = agreed.value();
@@ -131,9 +137,13 @@ Status Path::exchange_info()
 {
 	ClientConnection &service = *connections_[0];
 	info_received_ = false;
-	info_request_ = TRY(DmaBuffer::create(device_.ibdev(), sizeof(InfoRequest), DMA_TO_DEVICE));
+	const bool proves = exchange_ && owes_proof(exchange_->state);
+	const u32 slots = queue_depth().value;
+	info_request_ = TRY(DmaBuffer::create(
+	    device_.ibdev(), proves ? kProvenInfoRequestSize : sizeof(InfoRequest), DMA_TO_DEVICE));
 	info_response_ = TRY(DmaBuffer::create(
-	    device_.ibdev(), info_response_size(queue_depth().value), DMA_FROM_DEVICE));
+	    device_.ibdev(), proves ? proven_info_response_size(slots) : info_response_size(slots),
+	    DMA_FROM_DEVICE));
 
 	const u32 lkey = device_.pd()->local_dma_lkey;
 	ib_sge in{};
@@ -148,20 +158,27 @@ Status Path::exchange_info()
 
 	const InfoRequest message = make_info_request(session_.session_name());
 	memcpy(info_request_.data(), &message, sizeof(message));
-	info_request_.sync_for_device(0, sizeof(message));
+	if (proves)
+		TRY(add_proof());
+	info_request_.sync_for_device(0, info_request_.size());
 	ib_sge out{};
 	out.addr = info_request_.dma_addr();
-	out.length = sizeof(message);
+	out.length = static_cast<u32>(info_request_.size());
 	out.lkey = lkey;
 	ib_send_wr send{};
 	send.opcode = IB_WR_SEND;
 	send.wr_cqe = info_sent_.get();
 	send.sg_list = &out;
 	send.num_sge = 1;
+	WRITE_ONCE(proof_sent_, proves);
 	TRY(service.post_send(&send, &send, {.work_requests = 1}, Signal::Always));
 
 	TRY(await([this] { return smp_load_acquire(&info_received_); }));
-	return read_info_response();
+	WRITE_ONCE(proof_sent_, false);
+	TRY(read_info_response());
+	LockGuard<Mutex> held(info_lock_);
+	proven_ = proves ? exchange_->id.generation.value : 0;
+	return {};
 }
 
 void Path::on_info_sent(const ib_wc &wc)
@@ -184,8 +201,10 @@ void Path::on_info_received(const ib_wc &wc)
 Status Path::read_info_response()
 {
 	info_response_.sync_for_cpu(0, info_response_.size());
-	const ByteView message(info_response_.data(),
-			       min_of<usize>(info_size_, info_response_.size()));
+	ByteView message(info_response_.data(), min_of<usize>(info_size_, info_response_.size()));
+	// Before a byte of it is believed.
+	if (exchange_)
+		message = TRY(check_server_proof(message));
 	remote_ = TRY(Array<RemoteChunk>::create(queue_depth().value));
 	const Status s = for_each_remote_slot(message, queue_depth(), session_limits_->chunk,
 					      [this](Slot slot, RemoteAddress address, Rkey rkey) {

@@ -18,6 +18,11 @@ constinit const SysfsFile<Path> Path::kFiles[] = {
     SysfsFile<Path>::read_only("src_addr", &Path::show_src_addr),
     SysfsFile<Path>::read_only("dst_addr", &Path::show_dst_addr),
     SysfsFile<Path>::read_only("cur_latency", &Path::show_latency),
+    SysfsFile<Path>::read_only("heartbeats_missed", &Path::show_heartbeats_missed),
+    SysfsFile<Path>::read_only("last_error", &Path::show_last_error),
+    SysfsFile<Path>::read_only("attempts", &Path::show_attempts),
+    SysfsFile<Path>::read_only("next_attempt_ms", &Path::show_next_attempt),
+    SysfsFile<Path>::read_only("proven", &Path::show_proven),
     SysfsFile<Path>::read_write("reconnect", &Path::show_reconnect, &Path::store_reconnect),
     SysfsFile<Path>::read_write("disconnect", &Path::show_disconnect, &Path::store_disconnect),
     SysfsFile<Path>::read_write("remove_path", &Path::show_remove, &Path::store_remove),
@@ -88,6 +93,43 @@ void Path::show_dst_addr(SysfsText &out)
 void Path::show_latency(SysfsText &out)
 {
 	out.print("%llu ns\n", latency_ns());
+}
+
+// Of a connection that is gone nothing is missed any more.
+void Path::show_heartbeats_missed(SysfsText &out)
+{
+	out.print("%u\n", connected() ? heartbeat_.missed() : 0);
+}
+
+void Path::show_last_error(SysfsText &out)
+{
+	out.print("%d\n", READ_ONCE(last_error_));
+}
+
+void Path::show_attempts(SysfsText &out)
+{
+	out.print("%u\n", reconnect_attempts());
+}
+
+// The owner may go on at any moment: what is read is the truth of one.
+void Path::show_next_attempt(SysfsText &out)
+{
+	if (state() != State::Reconnecting || !READ_ONCE(pausing_)) {
+		out.print("-1\n");
+		return;
+	}
+	const unsigned long due = READ_ONCE(due_), now = jiffies;
+	out.print("%u\n", time_before(now, due) ? jiffies_to_msecs(due - now) : 0);
+}
+
+// By which key both sides have proven who they are, when the path connected last.
+void Path::show_proven(SysfsText &out)
+{
+	LockGuard<Mutex> held(info_lock_);
+	if (proven_)
+		out.print("%s:%u\n", session_.auth().key.c_str(), proven_);
+	else
+		out.print("none\n");
 }
 
 void Path::show_reconnect(SysfsText &out)

@@ -58,6 +58,7 @@ void Path::tear_down()
 			con->release_queues();
 	device_.reset();
 	connections_.reset();
+	exchange_.reset();
 }
 
 void Path::end_requests()

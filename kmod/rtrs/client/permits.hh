@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <cxxrt/lock.hh>
 #include <cxxrt/wait.hh>
 #include <rtrs/wire/units.hh>
 
@@ -49,20 +50,25 @@ public:
 	{
 		if (WARN_ON_ONCE(slot.value >= count_))
 			return;
+		const cxxrt::LockGuard<cxxrt::SpinLock> held(putting_);
 		clear_bit_unlock(slot.value, &taken_);
 		// The waker must not miss a sleeper that saw the bit set.
 		smp_mb__after_atomic();
 		changed_.wake_all();
 	}
-	// Sleeps until all are back.
+	// Sleeps until all are back. Then nobody is here any more, and the permits may go.
 	void wait_all_back()
 	{
 		changed_.wait([this] { return READ_ONCE(taken_) == 0; });
+		// Who put the last one back may still be waking.
+		const cxxrt::LockGuard<cxxrt::SpinLock> held(putting_);
 	}
 
 private:
 	unsigned long taken_ = 0;
 	u32 count_ = 0;
+	// Around the end of a permit and its wake.
+	cxxrt::SpinLock putting_{cxxrt::lock_class<"rtrs_permits_put">()};
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_permits">()};
 };
 

@@ -12,6 +12,21 @@ namespace {
 
 constexpr u32 kMaxReconnectDelay = 3600; // seconds; a longer one would never be waited for
 
+// Protocol J.3. Whoever names a key wants it used.
+Result<SessionAuth> check_auth(const rtrs_clt_params &params)
+{
+	SessionAuth auth;
+	auth.policy =
+	    params.auth ? TRY(parse_auth_policy(TextView::of(params.auth))) : default_auth_policy();
+	auth.has_key = params.key;
+	if (!params.key)
+		return auth;
+	if (auth.policy == AuthPolicy::Off)
+		return err::einval;
+	auth.key = TRY(KeyName::from(TextView::of(params.key)));
+	return auth;
+}
+
 } // namespace
 
 // Taken where a sysfs file starts to work on paths: that work may outlive the file.
@@ -47,9 +62,9 @@ private:
 	Session *session_;
 };
 
-Session::Session(const SessionName &name, const rtrs_clt_params &params)
-    : name_(name), user_(params.priv), link_event_(params.link_event), port_(params.port),
-      reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
+Session::Session(const SessionName &name, const SessionAuth &auth, const rtrs_clt_params &params)
+    : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
+      port_(params.port), reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
       irq_connections_(rtrs::irq_connections(nr_cpu_ids, params.nr_poll_queues)),
       poll_connections_(params.nr_poll_queues), max_reconnects_(params.max_reconnects)
 {
@@ -67,8 +82,9 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 	    params.nr_paths > kMaxPaths || params.nr_poll_queues > kMaxPollQueues)
 		return err::einval;
 	const SessionName name = TRY(SessionName::from(TextView::of(params.name)));
+	const SessionAuth auth = TRY(check_auth(params));
 
-	Box<Session> session = TRY(make_box<Session>(GFP_KERNEL, name, params));
+	Box<Session> session = TRY(make_box<Session>(GFP_KERNEL, name, auth, params));
 	const bool taken = module_->sessions.with([&](ClientModule::Sessions &list) {
 		for (Session &other : list)
 			if (other.name_ == name)
@@ -251,8 +267,6 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 		return err::einval;
 	}
 	LockGuard<Mutex> held(paths_lock_);
-	heartbeat_choice_.agree(reply.short_heartbeats);
-	apply_heartbeat_limits();
 	if (!limits_) {
 		const u32 permits = permit_count(reply.queue_depth);
 		if (!permits) {
@@ -284,6 +298,14 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 		return err::einval;
 	}
 	return limits_.get();
+}
+
+// Of all paths, those that are connected as well: from who has proven himself, if he has to.
+void Session::agree_on_heartbeats(const ConnectReplyFields &reply)
+{
+	LockGuard<Mutex> held(paths_lock_);
+	heartbeat_choice_.agree(reply.short_heartbeats);
+	apply_heartbeat_limits();
 }
 
 // Under the lock, so that give_up() either sees the path CONNECTED or this sees the new epoch.

@@ -34,13 +34,14 @@ public:
 	// No more events and no new paths; all paths end. Does not wait for that. May sleep.
 	void abandon();
 
-	Session(const SessionName &name, const rtrs_clt_params &params);
+	Session(const SessionName &name, const SessionAuth &auth, const rtrs_clt_params &params);
 	~Session();
 
 	const char *name() const { return name_.c_str(); }
 	const SessionName &session_name() const { return name_; }
 	const Uuid &uuid() const { return uuid_; }
 	u32 reconnect_delay() const { return reconnect_delay_; }
+	const SessionAuth &auth() const { return auth_; }
 	Policy policy() const { return READ_ONCE(policy_); }
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
@@ -59,6 +60,8 @@ public:
 	// is valid as long as the session. EINVAL, after a log line that says why.
 	Result<const SessionLimits *> agree(const Path &path, const ConnectReplyFields &reply,
 					    const DeviceLimits &device);
+	// How soon a silent peer is lost, as the server of a path says who may be believed.
+	void agree_on_heartbeats(const ConnectReplyFields &reply);
 	// Makes a path CONNECTED whose attempt has succeeded, with its link event (protocol B.1.4).
 	// EAGAIN: requests were given up since the attempt began; EBUSY: the user still has paths
 	// into a session that the server has lost; ECONNABORTED: the path is wanted no more.
@@ -156,6 +159,9 @@ private:
 	void show_heartbeat_interval(cxxrt::SysfsText &out);
 	void show_heartbeat_missed(cxxrt::SysfsText &out);
 	void show_policy(cxxrt::SysfsText &out);
+	void show_dest_port(cxxrt::SysfsText &out);
+	void show_auth(cxxrt::SysfsText &out);
+	void show_key(cxxrt::SysfsText &out);
 	void show_add_path(cxxrt::SysfsText &out);
 	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
 	Status store_request_timeout(TextView text, cxxrt::SysfsCall &);
@@ -166,6 +172,7 @@ private:
 	static const cxxrt::DeviceFile<Session> kFiles[];
 
 	const SessionName name_;
+	const SessionAuth auth_;
 	Uuid uuid_{};
 	void *const user_;
 	void (*const link_event_)(void *user, rtrs_clt_event event);

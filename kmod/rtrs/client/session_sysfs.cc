@@ -20,6 +20,9 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
     DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
+    DeviceFile<Session>::read_only("dest_port", &Session::show_dest_port),
+    DeviceFile<Session>::read_only("auth", &Session::show_auth),
+    DeviceFile<Session>::read_only("key", &Session::show_key),
     DeviceFile<Session>::read_write("add_path", &Session::show_add_path, &Session::store_add_path),
 };
 
@@ -113,6 +116,23 @@ Status Session::store_policy(TextView text, SysfsCall &)
 	const Policy policy = TRY(parse_policy(text));
 	WRITE_ONCE(policy_, policy);
 	return {};
+}
+
+// The other half of where its paths lead: their addresses have none.
+void Session::show_dest_port(SysfsText &out)
+{
+	out.print("%u\n", port_);
+}
+
+void Session::show_auth(SysfsText &out)
+{
+	out.print("%s\n", to_text(auth_.policy));
+}
+
+// Its name, or nothing: nobody shows more of it.
+void Session::show_key(SysfsText &out)
+{
+	out.print("%s\n", auth_.key.c_str());
 }
 
 void Session::show_add_path(SysfsText &out)

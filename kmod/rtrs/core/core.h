@@ -22,6 +22,23 @@ struct rtrs_queue_config;
 /* A parameter of the module, fixed once it is loaded. */
 extern bool rtrs_guard_registrations;
 
+/* core/main.c calls them. 0 or a negative errno; after an error nothing is left. May sleep. */
+int rtrs_core_start(void);
+void rtrs_core_stop(void);
+
+/*
+ * core/keys.cc: the keys of protocol J.3, which root puts into a keyring of this module. Process
+ * context, and no lock is held: may sleep, without I/O where the caller's scope says so. Errors:
+ * ENOKEY, EKEYEXPIRED, EKEYREVOKED, EINVAL for a secret that is none, EOPNOTSUPP where the kernel
+ * has no keyrings or no HMAC-SHA-256.
+ */
+/* Whether there is any key, and the algorithm. Any context; may be out of date at once. */
+bool rtrs_keys_able(void);
+/* `secret` has 32 bytes, which the caller wipes. */
+int rtrs_key_read(const char *name, u32 generation, u8 *secret);
+/* The latest generation that is valid; `hint`: one that was, or 0. */
+int rtrs_key_latest(const char *name, u32 hint, u32 *generation);
+
 /* core/device.cc: a protection domain of an RDMA device. Both may sleep. */
 int rtrs_device_open(struct ib_device *ibdev, struct rtrs_device **device);
 /* Its queue pairs and memory regions are gone. */

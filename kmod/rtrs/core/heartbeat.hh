@@ -67,6 +67,7 @@ public:
 	}
 	void on_ack() { pure_.on_ack(ktime_get_ns()); }
 	u64 latency_ns() const { return pure_.latency(); }
+	u32 missed() const { return pure_.missed(); }
 
 private:
 	unsigned long interval() const { return msecs_to_jiffies(READ_ONCE(limits_.interval_ms)); }

@@ -11,13 +11,15 @@ MODULE_PARM_DESC(
     "Make registrations of memory on soft-RoCE survive its retransmissions; N treats it "
     "like hardware, for tests (default: Y)");
 
-/* Nothing lives as long as the module: it has functions only. */
 static int __init rtrs_core_init(void)
 {
-	return 0;
+	return rtrs_core_start();
 }
 
-static void __exit rtrs_core_exit(void) {}
+static void __exit rtrs_core_exit(void)
+{
+	rtrs_core_stop();
+}
 
 module_init(rtrs_core_init);
 module_exit(rtrs_core_exit);
@@ -25,6 +27,9 @@ module_exit(rtrs_core_exit);
 EXPORT_SYMBOL_GPL(rtrs_addr_parse_pair);
 EXPORT_SYMBOL_GPL(rtrs_addr_print);
 EXPORT_SYMBOL_GPL(rtrs_addr_print_pair);
+EXPORT_SYMBOL_GPL(rtrs_keys_able);
+EXPORT_SYMBOL_GPL(rtrs_key_read);
+EXPORT_SYMBOL_GPL(rtrs_key_latest);
 EXPORT_SYMBOL_GPL(rtrs_device_open);
 EXPORT_SYMBOL_GPL(rtrs_device_close);
 EXPORT_SYMBOL_GPL(rtrs_connection_create_queues);

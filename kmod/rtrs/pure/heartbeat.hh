@@ -78,7 +78,9 @@ public:
 	}
 
 	// Nothing has arrived since the last tick.
-	bool silent() const { return __atomic_load_n(&missed_, __ATOMIC_RELAXED) != 0; }
+	bool silent() const { return missed() != 0; }
+	// Ticks since the peer's last word.
+	u32 missed() const { return __atomic_load_n(&missed_, __ATOMIC_RELAXED); }
 
 	// HB_MSG was posted at `now` (nanoseconds of a monotonic clock).
 	void on_sent(u64 now) { __atomic_store_n(&sent_at_, now, __ATOMIC_RELAXED); }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <rtrs/core/keys.hh>
+#include <rtrs/pure/failure_limit.hh>
 
 namespace rtrs::server {
 
@@ -28,6 +30,21 @@ inline bool same_host(const sockaddr_storage &a, const sockaddr_storage &b)
 					 sizeof(reinterpret_cast<const sockaddr_ib &>(a).sib_addr));
 	}
 	return false;
+}
+
+// Where the packets of a connection go to, unlike the address that its request says, which is
+// whatever the client writes.
+inline FailureLimit<>::Address real_address(const rdma_cm_id &id)
+{
+	FailureLimit<>::Address address = {};
+	if (id.route.path_rec) {
+		__builtin_memcpy(address.bytes, id.route.path_rec->dgid.raw, sizeof(address.bytes));
+		return address;
+	}
+	// Without InfiniBand's connection manager it is TCP's.
+	__builtin_memcpy(address.bytes, endpoint_of(id.route.addr.dst_addr).address,
+			 sizeof(address.bytes));
+	return address;
 }
 
 // The two ends of a path, as seen from the client.

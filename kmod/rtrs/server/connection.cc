@@ -29,9 +29,9 @@ bool full(const Status &s)
 } // namespace
 
 ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
-    : Connection(cid, counters),
-      path_(path), info_recv_{{info_received}, this}, recv_{{received}, this}, send_{{sent}, this},
-      setup_{{setup_sent}, this}, answers_{{answers_sent}, this}
+    : Connection(cid, counters), path_(path), info_recv_{{info_received}, this},
+      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this},
+      answers_{{answers_sent}, this}
 {
 }
 
@@ -73,9 +73,6 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
 	recvs_ = service ? min_of(kServiceQueueDepth, config.recv_wrs) : config.recv_wrs;
-	// Where a request has nothing to take back, its message lies in the chunk.
-	if (!service && path_.capsules() && settings().always_invalidate)
-		TRY(capsules_.provide(path_.device().ibdev(), *this, recvs_, capsule_received));
 	return create_queues(path_.device().get(), id, config);
 }
 
@@ -88,10 +85,14 @@ Status ServerConnection::accept()
 	    .new_rkey = settings().always_invalidate,
 	    .fences = path_.fences(),
 	    .path_serial = path_.serial(),
-	    .session_instance = path_.session().instance(),
+	    .session_instance = path_.instance(),
 	    .capsules = path_.capsules(),
 	    .short_heartbeats = path_.short_heartbeats(),
+	    .authentication = path_.proof() != nullptr,
+	    .nonce = path_.proof() ? path_.proof()->nonce : ServerNonce{},
 	});
+	if (path_.proof() && ConnectionId{cid()}.is_service())
+		path_.proof()->reply = reply;
 	rdma_conn_param param{};
 	param.private_data = &reply;
 	param.private_data_len = sizeof(reply);
@@ -115,8 +116,12 @@ Status ServerConnection::post_info_recv()
 	return Status::from_code(ib_post_recv(qp, &wr, nullptr));
 }
 
+// Where a request has nothing to take back, its message lies in the chunk.
 Status ServerConnection::post_recvs()
 {
+	const bool service = ConnectionId{cid()}.is_service();
+	if (!service && path_.capsules() && settings().always_invalidate)
+		TRY(capsules_.provide(path_.device().ibdev(), *this, recvs_, capsule_received));
 	for (CapsuleReceives::Entry &entry : capsules_)
 		TRY(CapsuleReceives::post(qp, entry));
 	if (!capsules_)
@@ -207,19 +212,15 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 		return;
 	}
 	of(wc).count_received();
-	if (wc->opcode != IB_WC_RECV || path.state() != ServerPathState::Connecting) {
+	const ServerPathState state = path.state();
+	if (wc->opcode != IB_WC_RECV ||
+	    (state != ServerPathState::Connecting && state != ServerPathState::Applying)) {
 		path.refuse(Refusal::InfoMalformed, "something else instead of INFO_REQ");
 		return;
 	}
 	const DmaBuffer &buffer = path.info_request();
 	buffer.sync_for_cpu(0, buffer.size());
-	Result<SessionName> name =
-	    parse_info_request(ByteView(buffer.data(), min_of<usize>(wc->byte_len, buffer.size())));
-	if (!name.ok()) {
-		path.refuse(Refusal::InfoMalformed, "malformed INFO_REQ");
-		return;
-	}
-	path.on_info_request(name.value());
+	path.on_info_request(ByteView(buffer.data(), min_of<usize>(wc->byte_len, buffer.size())));
 }
 
 void ServerConnection::received(ib_cq *, ib_wc *wc)

@@ -12,6 +12,7 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/plug.hh>
 #include <rtrs/core/connection.hh>
+#include <rtrs/pure/auth_proof.hh>
 #include <rtrs/pure/registration_gate.hh>
 #include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/capsule_receives.hh>
@@ -28,6 +29,8 @@ public:
 	// Creates the queues on `id`, which is the connection's from now on even if this fails.
 	// May sleep.
 	Status open(rdma_cm_id *id);
+	// The number of the client's queue pair, before the connection is accepted.
+	void set_peer_qp(u32 number) { peer_qp_ = number; }
 	// For the connection requests that are accepted: sends the REP. In the id's event handler.
 	Status accept();
 	bool accepted() const { return accepted_; }
@@ -57,6 +60,8 @@ public:
 	void on_invalidated(RequestSlot &slot, bool ok);
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
+	// Of this connection's queue pairs (protocol J.3).
+	QueuePairNumbers numbers() const { return {peer_qp_, qp->qp_num}; }
 	ib_cqe *setup_cqe() { return &setup_.cqe; }
 	// Longest chain on cid 0.
 	static constexpr u32 max_service_chain() { return 8; }
@@ -119,6 +124,7 @@ private:
 	void drop_held();
 
 	Path &path_;
+	u32 peer_qp_ = 0;	// the number of the client's queue pair
 	u32 recvs_ = 0;		// that are always posted
 	bool accepted_ = false; // under the session's lock
 	Handler info_recv_;

@@ -31,6 +31,13 @@ struct rtrs_server_limits {
 	unsigned int max_pinned_mb;
 };
 
+/*
+ * Who has to prove who he is (protocol J.3): "off", "optional" or "required"; it holds for paths
+ * that connect from then on. -EINVAL for other text. Any context, also before the start.
+ */
+int rtrs_server_set_auth(const char *text);
+const char *rtrs_server_get_auth(void);
+
 /* 0 or a negative errno; after an error nothing is left. May sleep. */
 int rtrs_server_start(const struct rtrs_server_params *params,
 		      const struct rtrs_server_limits *limits);

@@ -18,7 +18,7 @@
 /* As ServerPathState; trace.hh compares. */
 #define rtrs_srv_show_state(s) \
 	__print_symbolic(s, { 0, "CONNECTING" }, { 1, "CONNECTED" }, { 2, "CLOSING" }, \
-			 { 3, "CLOSED" })
+			 { 3, "CLOSED" }, { 4, "APPLYING" })
 
 TRACE_EVENT(send_io_resp_imm,
 	TP_PROTO(const struct rtrs_srv_response_event *e),

@@ -16,6 +16,9 @@ using namespace cxxrt;
 namespace rtrs::server {
 namespace {
 
+// Proofs from there were wrong too often (protocol J.3, rule 5).
+constexpr Error kTooManyFailures = Error::from_errno(EKEYREJECTED);
+
 void reject(rdma_cm_id *id, Error reason)
 {
 	const ConnectReply message = make_reject(reason);
@@ -27,6 +30,10 @@ Refusal kind_of(Error e)
 {
 	if (e == err::enxio)
 		return Refusal::ConnectUnknown;
+	if (e == err::eprotonosupport)
+		return Refusal::ProofNeeded;
+	if (e == kTooManyFailures)
+		return Refusal::ProofLimit;
 	if (e == err::eexist)
 		return Refusal::ConnectDuplicate;
 	if (e == err::ebusy || e == err::eusers || e == err::enomem)
@@ -39,7 +46,7 @@ Refusal kind_of(Error e)
 // What in-tree clients know as a reason to try again; EBUSY would read as "wrong mode" to them.
 Error on_the_wire(Error e)
 {
-	return e == err::ebusy ? err::econnreset : e;
+	return e == err::ebusy || e == kTooManyFailures ? err::econnreset : e;
 }
 
 void report(const rdma_cm_id &id, Refusal kind, Error e)
@@ -85,9 +92,44 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 		reject(id, fields.error());
 		return fields.code();
 	}
+	const Status s = greet(id, event.param.conn, fields.value());
+	if (s.ok())
+		return 0;
+	report(*id, kind_of(s.error()), s.error());
+	reject(id, on_the_wire(s.error()));
+	return s.code();
+}
+
+// cid 0 decides whether its attempt has to prove something; the others go where it went. Who
+// offers nothing is never looked for among those who have to prove.
+Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
+		     const ConnectRequestFields &fields)
+{
+	if (!may_ask(*id))
+		return kTooManyFailures;
+	if (!fields.cid.is_service()) {
+		const Status s = fields.authentication
+				     ? applicants_.connect(*this, id, request, fields)
+				     : Status(err::enoent);
+		return !s.ok() && s.error() == err::enoent ? connect_plain(id, request, fields) : s;
+	}
+	switch (server_answer(auth_policy(), rtrs_keys_able(), client_word(fields))) {
+	case AuthChoice::Plain:
+		return connect_plain(id, request, fields);
+	case AuthChoice::Proof:
+		return applicants_.connect(*this, id, request, fields);
+	case AuthChoice::Refuse:
+		break;
+	}
+	return err::eprotonosupport;
+}
+
+Status Server::connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
+			     const ConnectRequestFields &fields)
+{
 	const auto connect = [&]() -> Status {
-		const Ref<Session> session = TRY(find_or_create(fields.value(), *id));
-		return session->connect(id, fields.value());
+		const Ref<Session> session = TRY(find_or_create(fields, *id));
+		return session->connect(id, request, fields);
 	};
 	Status s = connect();
 	// Whom the end of a session catches here, or who is its end, begins the next one. It is
@@ -99,26 +141,23 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 	}
 	if (!s.ok() && s.error() == kSessionEnded)
 		s = err::econnreset;
-	if (s.ok())
-		return 0;
-	report(*id, kind_of(s.error()), s.error());
-	reject(id, on_the_wire(s.error()));
-	return s.code();
+	return s;
 }
 
 // All decisions about one session's paths are made under its lock, so that no cid, address or
 // tag is given twice.
 //
-// Who may join a session is known only by its id, 128 random bits which travel in clear: paths of
-// one client come from different addresses, so these prove nothing. What can be checked is checked
-// later: a path becomes CONNECTED only under the session's own name, and each connection of a path
-// must come from the same address and device as the first.
-Status Session::connect(rdma_cm_id *id, const ConnectRequestFields &fields)
+// Who may join a session that was founded without a proof is known only by its id, 128 random bits
+// which travel in clear: paths of one client come from different addresses, so these prove nothing.
+// What can be checked is checked later: a path becomes CONNECTED only under the session's own name,
+// and each connection of a path must come from the same address and device as the first.
+Status Session::connect(rdma_cm_id *id, const rdma_conn_param &request,
+			const ConnectRequestFields &fields)
 {
 	LockGuard held(lock_);
 	TRY(enter_epoch(fields));
 	Path *path = TRY(find_or_create_path(id, fields));
-	const Status s = path->add_connection(id, fields);
+	const Status s = path->add_connection(id, request, fields);
 	// A new path whose first connection was refused has no other. It ends like any path.
 	if (!s.ok() && fields.cid.is_service() && path->is_unused())
 		path->close();
@@ -146,7 +185,7 @@ Status Session::enter_epoch(const ConnectRequestFields &fields)
 
 bool Path::is_of_older_epoch(u32 epoch) const
 {
-	return fences_ && later_epoch(epoch, epoch_);
+	return fences() && later_epoch(epoch, asked_.epoch);
 }
 
 Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields)
@@ -164,8 +203,21 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 		return err::econnreset;
 	}
 
-	const PathEnds ends = PathEnds::of(*id);
-	Path *predecessor = nullptr;
+	const Place place = TRY(find_place(PathEnds::of(*id)));
+	last_serial_ = next_serial(last_serial_);
+	Ref<Path> path = TRY(Path::create(server_, *id, fields, last_serial_, instance_, {}));
+	TRY(path->join(*this, place.tag));
+	path->start_handshake_timer();
+	// The list's reference; remove() drops it.
+	Path *const added = path.release();
+	enlist(*added, place);
+	return added;
+}
+
+// EEXIST: a path of the same addresses is open; ECONNRESET: too many are on their way down.
+Result<Session::Place> Session::find_place(const PathEnds &ends)
+{
+	Place place{};
 	bool over = !paths_.empty();
 	u32 dead = 0;
 	for (Path &other : paths_) {
@@ -177,36 +229,63 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 		if (!other.closing())
 			return err::eexist;
 		if (!other.hidden())
-			predecessor = &other;
+			place.predecessor = &other;
 	}
 	if (over)
 		return kSessionEnded;
 	const unsigned long tag = find_first_zero_bit(tags_, kMaxPathTags);
 	if (tag == kMaxPathTags || dead > kDeadConnections)
 		return err::econnreset;
+	place.tag = {static_cast<u16>(tag)};
+	return place;
+}
 
-	last_serial_ = next_serial(last_serial_);
-	Ref<Path> path =
-	    TRY(Path::create(*this, *id, fields, {static_cast<u16>(tag)}, last_serial_));
-	if (predecessor)
-		path->succeeds(*predecessor);
-	__set_bit(tag, tags_);
-	paths_.push_back(*path);
-	// The list's reference; Session::remove() drops it.
-	return path.release();
+void Session::enlist(Path &path, const Place &place)
+{
+	if (place.predecessor)
+		path.succeeds(*place.predecessor);
+	__set_bit(place.tag.value, tags_);
+	paths_.push_back(path);
+}
+
+// What a connection request does at once, for who had to prove first who he is. The path's
+// reference comes with it from the list of those.
+Status Session::admit(Path &path)
+{
+	LockGuard held(lock_);
+	TRY(enter_epoch(path.asked()));
+	if (Path *known = find_path(path.id())) {
+		if (!known->is_older_than(path.asked()))
+			return err::econnreset;
+		log_info_limited(known->name(), "replaced by a newer attempt");
+		known->close();
+	}
+	// Serials of all sessions are of one series: should it come round, there is another one.
+	for (const Path &other : paths_)
+		if (other.serial() == path.serial())
+			return kSessionEnded;
+	const Place place = TRY(find_place(path.ends()));
+	TRY(path.join(*this, place.tag));
+	const bool goes_on = server_.promote(path);
+	enlist(path, place);
+	return goes_on ? Status() : Status(err::econnaborted);
 }
 
 bool Path::is_older_than(const ConnectRequestFields &fields) const
 {
-	return newer(fields.reconnect_count, reconnect_count_);
+	return newer(fields.reconnect_count, asked_.reconnect_count);
 }
 
-Status Path::add_connection(rdma_cm_id *id, const ConnectRequestFields &fields)
+Status Path::add_connection(rdma_cm_id *id, const rdma_conn_param &request,
+			    const ConnectRequestFields &fields)
 {
-	if (state() != ServerPathState::Connecting)
+	if (state() != (exchange_ ? ServerPathState::Applying : ServerPathState::Connecting))
 		return err::econnreset;
-	if (fields.connection_count != connection_count_ ||
-	    fields.reconnect_count != reconnect_count_)
+	if (fields.connection_count != asked_.connection_count ||
+	    fields.reconnect_count != asked_.reconnect_count)
+		return err::econnreset;
+	if (exchange_ && (fields.authentication != asked_.authentication ||
+			  fields.algorithms != asked_.algorithms))
 		return err::econnreset;
 	if (connections_[fields.cid.value])
 		return err::econnreset;
@@ -221,6 +300,7 @@ Status Path::add_connection(rdma_cm_id *id, const ConnectRequestFields &fields)
 		heartbeat_handler_.con = con;
 
 	// From here on the id is the connection's.
+	con->set_peer_qp(request.qp_num);
 	Status s = con->open(id);
 	if (s.ok() && fields.cid.is_service())
 		s = con->post_info_recv();

@@ -7,6 +7,7 @@
 // rest, which is the name that another session has.
 #include <cxxrt/log.hh>
 #include <rtrs/server/module.hh>
+#include <rtrs/server/server.hh>
 #include <rtrs/server/session.hh>
 
 using namespace cxxrt;
@@ -28,9 +29,19 @@ static_assert(kRegisterChain <= ServerConnection::max_service_chain());
 
 } // namespace
 
-void Path::on_info_request(const SessionName &name)
+// The memory is the path's, and no receive is posted into it again.
+void Path::on_info_request(ByteView message)
 {
-	wanted_name_.assign(name.view());
+	if (exchange_) {
+		info_size_ = static_cast<u32>(message.size());
+	} else {
+		const Result<SessionName> name = parse_info_request(message);
+		if (!name.ok()) {
+			refuse(Refusal::InfoMalformed, "malformed INFO_REQ");
+			return;
+		}
+		wanted_name_.assign(name->view());
+	}
 	info_at_ = jiffies;
 	__atomic_store_n(&info_due_, true, __ATOMIC_RELEASE);
 	info_.requeue_after(module_->control, 0);
@@ -38,9 +49,13 @@ void Path::on_info_request(const SessionName &name)
 
 void Path::run_info()
 {
-	if (state() != ServerPathState::Connecting)
+	Status s;
+	if (state() == ServerPathState::Applying)
+		s = admit();
+	if (s.ok() && state() != ServerPathState::Connecting)
 		return;
-	Status s = await_others();
+	if (s.ok())
+		s = await_others();
 	if (!s.ok() && s.error() == err::eagain) {
 		info_.queue_after(module_->control, kLookDelay);
 		return;
@@ -54,6 +69,14 @@ void Path::run_info()
 	close();
 }
 
+// Proves once, and joins a session when it can. EAGAIN: not yet.
+Status Path::admit()
+{
+	if (exchange_->state != ServerAuth::Proven)
+		TRY(check_proof());
+	return server_.admit(*this);
+}
+
 // EAGAIN: not yet. The handshake's timer bounds what is not bounded here.
 Status Path::await_others()
 {
@@ -61,6 +84,7 @@ Status Path::await_others()
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}
+	TRY(check_name());
 	// If it takes longer, the directory exists and this path closes.
 	if (predecessor_ && !predecessor_->hidden() &&
 	    time_before(jiffies, info_at_ + kNameTimeoutSeconds * HZ))
@@ -77,8 +101,10 @@ Status Path::become_connected()
 	TRY(session_->bring_up(*this, wanted_name_.view()));
 	if (!move(ServerPathState::Connected))
 		return err::econnaborted;
-	session_->server().admission().handshake_over(admitted_);
+	server_.admission().handshake_over(admitted_);
 	TRY(send_info_response());
+	exchange_.reset();
+	standing_.queue_after(module_->control, kStandingInterval);
 	heartbeat_.start(connections_[0].get(), module_->io);
 	log_info(name(), "connected, session %s", session_->name());
 	return {};
@@ -92,7 +118,7 @@ Status Path::become_connected()
 // the old session is dead.
 Status Path::claim_name()
 {
-	Server &server = session_->server();
+	Server &server = server_;
 	const Status s = server.claim_name(*session_, wanted_name_.view());
 	if (s.ok() || s.error() == err::econnaborted)
 		return s;
@@ -104,7 +130,7 @@ Status Path::claim_name()
 		else if (holder && time_after(jiffies, info_at_ + kAnswerSeconds * HZ))
 			taken = !holder->silent();
 		if (holder && !taken && time_after(jiffies, info_at_ + kSilenceSeconds * HZ) &&
-		    holder->comes_from(ends_.client)) {
+		    holder->comes_from(ends_.client) && holder->yields_to(session_->key())) {
 			log_info_limited(name(), "an older session %s of this host is dead",
 					 holder->name());
 			holder->close_paths();
@@ -129,12 +155,12 @@ bool Path::all_accepted() const
 template <class Post> Status Path::post_setup(Post &&post)
 {
 	for (;;) {
-		const u32 seen = READ_ONCE(setup_completions_);
+		const u32 seen = smp_load_acquire(&setup_completions_);
 		const Status s = post();
 		if (s.ok() || !(s.error() == err::eagain))
 			return s;
 		setup_wait_.wait(
-		    [&] { return READ_ONCE(setup_completions_) != seen || closing(); });
+		    [&] { return smp_load_acquire(&setup_completions_) != seen || closing(); });
 		if (closing())
 			return err::econnaborted;
 	}
@@ -179,6 +205,8 @@ Status Path::send_info_response()
 		const Descriptor d = Descriptor::from(regions_.remote(i));
 		__builtin_memcpy(info_response_.data() + info_response_size(i), &d, sizeof(d));
 	}
+	if (exchange_)
+		TRY(add_proof(info_response_size(count)));
 	info_response_.sync_for_device(0, info_response_.size());
 
 	ib_sge sge{};

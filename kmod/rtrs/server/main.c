@@ -60,6 +60,25 @@ MODULE_PARM_DESC(
     "Memory for the chunks of all sessions in MiB; a session has sess_queue_depth chunks of "
     "max_chunk_size bytes; 0 for three quarters of the machine's memory (default: 0)");
 
+static int set_auth(const char *text, const struct kernel_param *kp)
+{
+	return rtrs_server_set_auth(text);
+}
+
+static int get_auth(char *text, const struct kernel_param *kp)
+{
+	return sysfs_emit(text, "%s\n", rtrs_server_get_auth());
+}
+
+static const struct kernel_param_ops auth_ops = {
+    .set = set_auth,
+    .get = get_auth,
+};
+module_param_cb(auth, &auth_ops, NULL, 0644);
+MODULE_PARM_DESC(auth,
+		 "Whether clients have to prove who they are by a key: off, optional (where one "
+		 "offers it, and there are keys) or required (default: optional)");
+
 static int __init rtrs_server_init(void)
 {
 	return rtrs_server_start(&params, &limits);
@@ -78,8 +97,10 @@ EXPORT_SYMBOL_GPL(rtrs_srv_close);
 EXPORT_SYMBOL_GPL(rtrs_srv_respond);
 EXPORT_SYMBOL_GPL(rtrs_srv_op_dead);
 EXPORT_SYMBOL_GPL(rtrs_srv_sess_name);
+EXPORT_SYMBOL_GPL(rtrs_srv_sess_key);
 EXPORT_SYMBOL_GPL(rtrs_srv_sess_queue_depth);
 EXPORT_SYMBOL_GPL(rtrs_srv_max_io_size);
+EXPORT_SYMBOL_GPL(rtrs_srv_check_name);
 
 MODULE_DESCRIPTION("RTRS server: RDMA transport that writes into memory reserved for each client");
 MODULE_LICENSE("GPL");

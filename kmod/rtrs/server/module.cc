@@ -16,6 +16,8 @@ namespace {
 
 constexpr char kLogSubject[] = "module";
 
+constinit AuthPolicy auth_policy_ = AuthPolicy::Optional;
+
 // Protocol F.5. The message names the parameter.
 Result<Settings> check_params(const rtrs_server_params &p)
 {
@@ -51,6 +53,7 @@ Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &l
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-server">()));
 	m->debug_dir = DebugDir::create("rtrs-server");
 	m->debug_dir.add_file<Module, &Module::show_refusals>("refusals", m.get());
+	TRY(m->key_lists.create());
 	return m;
 }
 
@@ -71,6 +74,11 @@ Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
 
 } // namespace
 
+AuthPolicy auth_policy()
+{
+	return READ_ONCE(auth_policy_);
+}
+
 void Module::show_refusals(DebugText &text)
 {
 	for (unsigned i = 0; i < kRefusals; i++) {
@@ -82,6 +90,19 @@ void Module::show_refusals(DebugText &text)
 } // namespace rtrs::server
 
 using rtrs::server::module_;
+
+int rtrs_server_set_auth(const char *text)
+{
+	const rtrs::Result<rtrs::AuthPolicy> policy = rtrs::parse_auth_policy(TextView::of(text));
+	if (policy.ok())
+		WRITE_ONCE(rtrs::server::auth_policy_, policy.value());
+	return policy.code();
+}
+
+const char *rtrs_server_get_auth()
+{
+	return to_text(rtrs::server::auth_policy());
+}
 
 int rtrs_server_start(const rtrs_server_params *params, const rtrs_server_limits *limits)
 {
@@ -130,4 +151,12 @@ void rtrs_srv_close(rtrs_srv *server)
 u32 rtrs_srv_max_io_size(const rtrs_srv *)
 {
 	return rtrs::server::settings().max_io_size();
+}
+
+int rtrs_srv_check_name(const char *key, const char *session)
+{
+	using namespace rtrs::server;
+	const bool fine = auth_policy() != rtrs::AuthPolicy::Required ||
+			  module_->key_lists.bound(TextView::of(key), TextView::of(session));
+	return fine ? 0 : -EACCES;
 }

@@ -9,6 +9,7 @@
 #include <cxxrt/work.hh>
 #include <rtrs/pure/quota.hh>
 #include <rtrs/server/entry.h>
+#include <rtrs/server/key_lists.hh>
 #include <rtrs/server/refusals.hh>
 #include <rtrs/server/server.hh>
 #include <rtrs/wire/immediate.hh>
@@ -73,8 +74,12 @@ struct Module {
 	cxxrt::Workqueue io;
 	cxxrt::DeviceClass device_class;
 	cxxrt::DebugDir debug_dir;
+	KeyLists key_lists;
 	cxxrt::Guarded<cxxrt::Box<Server>, cxxrt::Mutex> server{cxxrt::lock_class<"rtrs_server">()};
 };
+
+// The administrator's, which may change at any time.
+AuthPolicy auth_policy();
 
 // Set by init before any export can be called, cleared by exit when no user is left.
 extern Module *module_;

@@ -4,6 +4,7 @@
 
 #include <cxxrt/log.hh>
 #include <rtrs/server/module.hh>
+#include <rtrs/server/server.hh>
 #include <rtrs/server/session.hh>
 #include <rtrs/server/trace.hh>
 
@@ -17,67 +18,117 @@ constinit u32 next_vector = 0;
 
 } // namespace
 
-Path::Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields, PathTag tag,
-	   u32 serial)
-    : session_(Ref<Session>::share(&session)), tag_(tag), uuid_(fields.path),
-      connection_count_(fields.connection_count), reconnect_count_(fields.reconnect_count),
-      fences_(fields.fences), capsules_(fields.capsules && settings().capsules),
-      heartbeat_limits_(heartbeat_defaults(fields.short_heartbeats)), epoch_(fields.epoch),
-      serial_(serial), ends_(PathEnds::of(id)), hca_port_(id.port_num), admitted_{},
-      setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
-									 nullptr},
+Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
+	   u32 instance, Box<Exchange> exchange)
+    : server_(server), asked_(fields), capsules_(fields.capsules && settings().capsules),
+      heartbeat_limits_(heartbeat_defaults(fields.short_heartbeats)), serial_(serial),
+      instance_(instance), ends_(PathEnds::of(id)), hca_port_(id.port_num), admitted_{},
+      exchange_(cxxrt::move(exchange)), setup_wait_(cxxrt::lock_class<"rtrs_setup">()),
+      heartbeat_handler_{{ServerConnection::sent}, nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_),
-      handshake_timer_(this), info_(this), fence_(this), close_(this), end_(this)
+      handshake_timer_(this), standing_(this), info_(this), fence_(this), close_(this), end_(this)
 {
+	if (exchange_)
+		state_.begin_applying();
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
 	admitted_.peer = ends_.client;
-	admitted_.connections = connection_count_;
+	admitted_.connections = connection_count();
 	// All connections of a path are spread anew; see vector_for().
 	vector_base_ = static_cast<int>(
-	    __atomic_fetch_add(&next_vector, connection_count_, __ATOMIC_RELAXED) & 0xffff);
+	    __atomic_fetch_add(&next_vector, connection_count(), __ATOMIC_RELAXED) & 0xffff);
 }
 
 Path::~Path()
 {
-	session_->server().admission().leave(admitted_);
+	server_.admission().leave(admitted_);
 }
 
-Result<Ref<Path>> Path::create(Session &session, const rdma_cm_id &id,
-			       const ConnectRequestFields &fields, PathTag tag, u32 serial)
+Result<Ref<Path>> Path::create(Server &server, const rdma_cm_id &id,
+			       const ConnectRequestFields &fields, u32 serial, u32 instance,
+			       Box<Exchange> exchange)
 {
-	Path *object = new (GFP_KERNEL) Path(session, id, fields, tag, serial);
+	Path *object =
+	    new (GFP_KERNEL) Path(server, id, fields, serial, instance, cxxrt::move(exchange));
 	if (!object)
 		return err::enomem;
 	Ref<Path> path = Ref<Path>::adopt(object);
 	// Before anything is allocated for it.
-	TRY(session.server().admission().enter(path->admitted_));
+	TRY(server.admission().enter(path->admitted_));
 	TRY(path->allocate(id.device));
-	switch (session.open_paths().enter()) {
-	case OpenPaths::Entry::Ended:
-		return kSessionEnded;
-	case OpenPaths::Entry::Full:
-		return err::econnreset;
-	case OpenPaths::Entry::Entered:
-		break;
-	}
-	path->handshake_timer_.queue_after(module_->timers, msecs_to_jiffies(kConnectTimeoutMs));
 	return path;
+}
+
+void Path::start_handshake_timer()
+{
+	handshake_timer_.queue_after(module_->timers, msecs_to_jiffies(kConnectTimeoutMs));
+}
+
+// A path that applies closes meanwhile without a look at its session: close().
+Status Path::join(Session &session, PathTag tag)
+{
+	session_ = Ref<Session>::share(&session);
+	tag_ = tag;
+	Status s = allocate_regions();
+	if (s.ok()) {
+		switch (session.open_paths().enter()) {
+		case OpenPaths::Entry::Ended:
+			s = kSessionEnded;
+			break;
+		case OpenPaths::Entry::Full:
+			s = err::econnreset;
+			break;
+		case OpenPaths::Entry::Entered:
+			return {};
+		}
+	}
+	forget_session();
+	return s;
+}
+
+// Who closes a path that applies leaves the session to this one, and the close work waits for the
+// work item that it is in: then it tells the session of the path's end, as of every other's.
+// Another path of it may have relied on that.
+bool Path::go_on()
+{
+	if (move(ServerPathState::Connecting))
+		return true;
+	session_->open_paths().leave();
+	return false;
+}
+
+// What is of its memory goes before it.
+void Path::forget_session()
+{
+	regions_.reset();
+	answers_.reset();
+	info_response_.reset();
+	session_.reset();
 }
 
 Status Path::allocate(ib_device *ibdev)
 {
-	const bool invalidate = settings().always_invalidate;
 	wr_counters_ = TRY(PerCpu<WrCounters>::create());
 	stats_ = TRY(PerCpu<PathStats>::create());
 	flight_ = TRY(PerCpu<FlightStats>::create());
 	gate_ = TRY(InflightEvent::create());
-	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count_));
+	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count()));
 	device_ = TRY(PathDevice::open(ibdev));
+	// Longer messages than those that are due break the connection.
+	const usize info = exchange_ ? kProvenInfoRequestSize : sizeof(InfoRequest);
+	info_request_ = TRY(DmaBuffer::create(ibdev, info, DMA_FROM_DEVICE));
+	return {};
+}
+
+// What the client reaches, and learns by INFO_RSP.
+Status Path::allocate_regions()
+{
+	const bool invalidate = settings().always_invalidate;
+	ib_device *ibdev = device_.ibdev();
 	regions_ = TRY(PathRegions::create(device_, session_->chunks(), invalidate));
-	info_request_ = TRY(DmaBuffer::create(ibdev, sizeof(InfoRequest), DMA_FROM_DEVICE));
-	info_response_ =
-	    TRY(DmaBuffer::create(ibdev, info_response_size(regions_.count()), DMA_TO_DEVICE));
+	const usize info = exchange_ ? proven_info_response_size(regions_.count())
+				     : info_response_size(regions_.count());
+	info_response_ = TRY(DmaBuffer::create(ibdev, info, DMA_TO_DEVICE));
 	if (invalidate || capsules_)
 		answers_ = TRY(DmaBuffer::create(
 		    ibdev, sizeof(RkeyResponse) * settings().queue_depth(), DMA_TO_DEVICE));
@@ -117,9 +168,13 @@ bool Path::State::move(ServerPathState to, ServerPathState &from)
 // path is alive until its work is queued, which then holds a reference.
 void Path::close()
 {
-	if (!move(ServerPathState::Closing))
+	ServerPathState from;
+	if (!state_.move(ServerPathState::Closing, from))
 		return;
-	session_->open_paths().leave();
+	trace::state(*this, from, ServerPathState::Closing);
+	// Who applies is in no session yet, or is about to find out that it goes no further.
+	if (from != ServerPathState::Applying)
+		session_->open_paths().leave();
 	setup_wait_.wake_all();
 	close_.queue(module_->closing);
 }
@@ -152,7 +207,7 @@ void Path::fail(const ib_wc &wc)
 // A path does not stay half-open for longer than its client would wait (protocol G.1-68).
 void Path::handshake_timeout()
 {
-	if (state() == ServerPathState::Connecting)
+	if (state() == ServerPathState::Connecting || state() == ServerPathState::Applying)
 		refuse(Refusal::HandshakeTimeout, "handshake not finished in time");
 }
 
@@ -181,7 +236,8 @@ void Path::leave()
 void Path::reach(Progress progress)
 {
 	__atomic_store_n(&progress_, progress, __ATOMIC_RELEASE);
-	session_->progressed(*this);
+	if (session_)
+		session_->progressed(*this);
 }
 
 // With the lock held, and before the close work has settled: so it cancels what is queued here.
@@ -223,13 +279,19 @@ void Path::look_again()
 //  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
 void Path::run_close()
 {
-	Session &session = *session_;
-
 	handshake_timer_.cancel_sync();
-	session.settle();
+	// It is this work that joins a session: behind it that does not change any more, and a
+	// path that is in none lacks everything that is one's.
 	info_.cancel_sync();
+	server_.settle_applicants();
+	Session *session = session_.get();
+	if (session)
+		session->settle();
+	info_.cancel_sync();
+	// Queued by the one above.
+	standing_.cancel_sync();
 	fence_.cancel_sync();
-	session.server().admission().handshake_over(admitted_);
+	server_.admission().handshake_over(admitted_);
 
 	heartbeat_.stop();
 	synchronize_rcu();
@@ -247,13 +309,16 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->drop_pending();
-	for (RequestSlot &slot : session)
-		slot.forget(*this);
-	session.release_tag(*this);
-	session.take_down(*this);
+	if (session) {
+		for (RequestSlot &slot : *session)
+			slot.forget(*this);
+		session->release_tag(*this);
+		session->take_down(*this);
+	}
 	reach(kQuiet);
 
-	session.hide(*this);
+	if (session)
+		session->hide(*this);
 	predecessor_.reset();
 	reach(kHidden);
 
@@ -268,7 +333,7 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->destroy_id();
-	session.server().admission().leave(admitted_);
+	server_.admission().leave(admitted_);
 	log_info(name(), "disconnected");
 
 	gate_->shut(all_left, this);
@@ -286,7 +351,10 @@ void Path::run_end()
 	connections_.reset();
 	move(ServerPathState::Closed);
 	reach(kEnded);
-	session_->remove(*this);
+	if (session_)
+		session_->remove(*this);
+	else
+		server_.remove_applicant(*this);
 }
 
 } // namespace rtrs::server

@@ -30,6 +30,7 @@
 #include <rtrs/server/addresses.hh>
 #include <rtrs/server/admission.hh>
 #include <rtrs/server/connection.hh>
+#include <rtrs/server/exchange.hh>
 #include <rtrs/server/path_regions.hh>
 #include <rtrs/server/refusals.hh>
 #include <rtrs/server/stats.hh>
@@ -39,37 +40,50 @@
 
 namespace rtrs::server {
 
+class Server;
 class Session;
 
 class Path : public cxxrt::RefCounted<Path> {
 public:
-	// A path for the connection request of its cid 0, without any connection yet. Maps the
-	// session's chunks. Errors are those of the device and of memory, kSessionEnded, or
-	// ECONNRESET if too many are open. May sleep.
-	static Result<cxxrt::Ref<Path>> create(Session &session, const rdma_cm_id &id,
-					       const ConnectRequestFields &fields, PathTag tag,
-					       u32 serial);
+	// A path for the connection request of its cid 0, without any connection yet, and in no
+	// session. With an exchange it has to prove first who it is (proof.cc). Errors are those of
+	// the device and of memory, and of Admission::enter(). May sleep.
+	static Result<cxxrt::Ref<Path>> create(Server &server, const rdma_cm_id &id,
+					       const ConnectRequestFields &fields, u32 serial,
+					       u32 instance, cxxrt::Box<Exchange> exchange);
 	~Path();
+	// Gives it to the session, whose lock is held, and maps its chunks. Errors are those of the
+	// device and of memory, kSessionEnded, or ECONNRESET if too many are open. May sleep.
+	Status join(Session &session, PathTag tag);
+	// It has joined, and is one like others from here on. False if it is closing: then it is no
+	// open one of the session any more.
+	bool go_on();
+	// From when it is on a list, which the close work takes it from. It closes if it does not
+	// get CONNECTED in time.
+	void start_handshake_timer();
 
 	// ---- handshake (handshake.cc); the session's lock is held ----
 
+	// What REQ of its cid 0 said.
+	const ConnectRequestFields &asked() const { return asked_; }
 	// Whether `fields` begins a newer attempt of the same path (protocol G.2, recon_cnt).
 	bool is_older_than(const ConnectRequestFields &fields) const;
 	// Whether the client has given up requests since this path's attempt began (protocol J.1).
 	bool is_of_older_epoch(u32 epoch) const;
 	// No connection was ever added.
 	bool is_unused() const { return !connections_[0]; }
-	u32 connection_count() const { return connection_count_; }
+	u32 connection_count() const { return asked_.connection_count; }
 	// An error leaves the id with the caller, who rejects it. After success the id is the
 	// path's, even if the connection fails later. In the id's event handler.
-	Status add_connection(rdma_cm_id *id, const ConnectRequestFields &fields);
+	Status add_connection(rdma_cm_id *id, const rdma_conn_param &request,
+			      const ConnectRequestFields &fields);
 	// `older` has the same addresses or id and is closing; its sysfs directory may still stand.
 	void succeeds(Path &older) { predecessor_ = cxxrt::Ref<Path>::share(&older); }
 
 	// ---- state; any context ----
 
 	ServerPathState state() const { return state_.load(); }
-	bool closing() const { return state() >= ServerPathState::Closing; }
+	bool closing() const { return is_over(state()); }
 	// Inside an RcuReader scope that lasts until the post: whether the queues of this path may
 	// be posted to. The close work waits for all such scopes before it drains.
 	bool may_post() const { return state() == ServerPathState::Connected; }
@@ -92,8 +106,8 @@ public:
 
 	// ---- INFO exchange (info.cc) ----
 
-	// In the completion handler: queues the rest.
-	void on_info_request(const SessionName &name);
+	// In the completion handler: the message has come. Queues the rest.
+	void on_info_request(ByteView message);
 	// A work request of the handshake has completed: there may be room for the next.
 	void on_setup_sent();
 	// Under the session's lock.
@@ -111,11 +125,19 @@ public:
 
 	// ---- parts, for the code of this folder ----
 
+	Server &server() { return server_; }
+	// Of a path that is in one.
 	Session &session() { return *session_; }
+	// Protocol J.1: what REP says of the session that the path is to be in.
+	u32 instance() const { return instance_; }
+	// Protocol J.3; null if nobody has to prove anything, and once that is over.
+	Exchange *proof() { return exchange_.get(); }
+	// The key that was proven; null if there is none.
+	const KeyId *key() const { return key_.get(); }
 	const char *name() const { return name_.c_str(); }
 	PathTag tag() const { return tag_; }
 	// Protocol J.1: whether the client knows fences, and the number it knows this path by.
-	bool fences() const { return fences_; }
+	bool fences() const { return asked_.fences; }
 	// Protocol J.2: both sides know capsules.
 	bool capsules() const { return capsules_; }
 	// Protocol J.4: both sides send heartbeats at the short interval.
@@ -124,7 +146,7 @@ public:
 		return heartbeat_limits_.interval_ms == kShortHeartbeatIntervalMs;
 	}
 	u32 serial() const { return serial_; }
-	const Uuid &id() const { return uuid_; }
+	const Uuid &id() const { return asked_.path; }
 	const PathEnds &ends() const { return ends_; }
 	const PathDevice &device() const { return device_; }
 	HeartbeatTimer &heartbeat() { return heartbeat_; }
@@ -159,11 +181,17 @@ private:
 
 	private:
 		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
+
+	public:
+		// Before anybody else knows the path.
+		void begin_applying() { value_ = static_cast<u8>(ServerPathState::Applying); }
 	};
 
-	Path(Session &session, const rdma_cm_id &id, const ConnectRequestFields &fields,
-	     PathTag tag, u32 serial);
+	Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
+	     u32 instance, cxxrt::Box<Exchange> exchange);
 	Status allocate(ib_device *ibdev);
+	Status allocate_regions();
+	void forget_session();
 	// Likewise, traced.
 	bool move(ServerPathState to);
 
@@ -171,6 +199,13 @@ private:
 	static void heartbeat_lost(void *path);
 
 	void run_info();
+	Status admit();
+	// proof.cc
+	Status check_proof();
+	Status refuse_proof(Status why);
+	Status add_proof(usize size);
+	Status check_name();
+	void look_at_standing();
 	void run_fence();
 	Status post_fence_done(u32 serial);
 	Status await_others();
@@ -192,6 +227,7 @@ private:
 	void show_hca_port(cxxrt::SysfsText &text);
 	void show_src_addr(cxxrt::SysfsText &text);
 	void show_dst_addr(cxxrt::SysfsText &text);
+	void show_proven(cxxrt::SysfsText &text);
 	void show_disconnect(cxxrt::SysfsText &text);
 	Status store_disconnect(TextView input, cxxrt::SysfsCall &call);
 	void show_rdma(cxxrt::SysfsText &text);
@@ -202,16 +238,14 @@ private:
 	Status store_reset_all(TextView input, cxxrt::SysfsCall &call);
 	void show_work_requests(cxxrt::DebugText &text);
 
-	cxxrt::Ref<Session> session_;
-	const PathTag tag_;
-	const Uuid uuid_;
-	const u16 connection_count_;
-	const u16 reconnect_count_;
-	const bool fences_;
+	Server &server_;
+	cxxrt::Ref<Session> session_; // from join() on
+	PathTag tag_{};		      // likewise
+	const ConnectRequestFields asked_;
 	const bool capsules_;
 	const HeartbeatLimits heartbeat_limits_; // protocol J.4
-	const u32 epoch_;
 	const u32 serial_;
+	const u32 instance_;
 	const PathEnds ends_;
 	cxxrt::TextBuffer<RTRS_PAIR_TEXT> name_;
 	cxxrt::TextBuffer<IB_DEVICE_NAME_MAX> hca_name_;
@@ -234,9 +268,12 @@ private:
 	// By cid. Filled under the session's lock while CONNECTING, emptied by the close work.
 	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;
 
-	cxxrt::TextBuffer<kSessionNameSize> wanted_name_; // of INFO_REQ, before info_ runs
-	unsigned long info_at_ = 0;			  // jiffies of its arrival, likewise
-	bool info_due_ = false;				  // it has arrived; set once
+	cxxrt::Box<Exchange> exchange_; // until CONNECTED; by connection requests, then by info_
+	cxxrt::Box<KeyId> key_;		// of info_, until CONNECTED
+	u32 info_size_ = 0;		// of INFO_REQ, before info_ runs
+	unsigned long info_at_ = 0;	// jiffies of its arrival, likewise
+	bool info_due_ = false;		// it has arrived; set once
+	cxxrt::TextBuffer<kSessionNameSize> wanted_name_; // of info_
 	bool life_asked_ = false;			  // of who has the name; of info_
 	cxxrt::WaitQueue setup_wait_;
 	u32 setup_completions_ = 0;
@@ -249,6 +286,7 @@ private:
 	ServerConnection::Handler heartbeat_handler_;
 	HeartbeatTimer heartbeat_;
 	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
+	cxxrt::DelayedWork<Path, &Path::look_at_standing> standing_;
 	cxxrt::DelayedWork<Path, &Path::run_info> info_;
 	cxxrt::DelayedWork<Path, &Path::run_fence> fence_;
 	cxxrt::RefWork<Path, &Path::run_close> close_;

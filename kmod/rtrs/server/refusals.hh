@@ -17,6 +17,11 @@ enum class Refusal : u8 {
 	HandshakeTimeout,   // CONNECTING for too long
 	InfoMalformed,	    // bad INFO_REQ, or at a time when none is due
 	NameTaken,	    // another session has the name, or this one has another
+	ProofNeeded,	    // the policy wants a proof, and the client offers none that is known
+	ProofLimit,	    // too many proofs from there were wrong
+	ProofFailed,	    // wrong, or of a key that is not there
+	NameDenied,	    // not a name for this key, or one for other keys only
+	KeyGone,	    // of a path that was proven by it
 	UserRefused,	    // session_up() said no
 	ImmediateMalformed, // unknown type, slot or offset out of range, heartbeat off cid 0
 	UnexpectedMessage,  // a receive that is no RDMA write with immediate
@@ -51,6 +56,16 @@ constexpr const char *to_text(Refusal r)
 		return "info_malformed";
 	case Refusal::NameTaken:
 		return "name_taken";
+	case Refusal::ProofNeeded:
+		return "proof_needed";
+	case Refusal::ProofLimit:
+		return "proof_limit";
+	case Refusal::ProofFailed:
+		return "proof_failed";
+	case Refusal::NameDenied:
+		return "name_denied";
+	case Refusal::KeyGone:
+		return "key_gone";
 	case Refusal::UserRefused:
 		return "user_refused";
 	case Refusal::ImmediateMalformed:

@@ -15,15 +15,21 @@ constexpr char kLogSubject[] = "server";
 // How long a shutdown of the machine waits for sessions to end.
 constexpr u32 kShutdownWaitMs = 5000;
 
+// For FailureLimit.
+u64 now_ms()
+{
+	return jiffies64_to_msecs(get_jiffies_64());
+}
+
 } // namespace
 
 // Under the lock. A session whose last reference was dropped is as good as gone; it unlists itself
 // as soon as it gets the lock.
-Server::Found Server::find_locked(Sessions &s, const Uuid &id)
+Server::Found Server::find_locked(Sessions &s, const Uuid &id, bool proven)
 {
 	Found found;
 	for (Session &session : s.list) {
-		if (!(session.id() == id))
+		if (!(session.id() == id) || (session.key() != nullptr) != proven)
 			continue;
 		found.known = true;
 		if (!session.ended() && !found.session)
@@ -58,7 +64,7 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 	const PathEnds ends = PathEnds::of(id);
 	Ref<Session> found;
 	TRY(sessions_.with([&](Sessions &s) -> Status {
-		Found here = find_locked(s, fields.session);
+		Found here = find_locked(s, fields.session, false);
 		found = move(here.session);
 		if (found)
 			return {};
@@ -77,19 +83,77 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 
 	// The chunks are allocated without the lock, which other clients need meanwhile (protocol
 	// G.1-11); so another connection of this client can have been faster.
-	Ref<Session> fresh =
-	    TRY(Session::create(*this, fields.session, ends.client, ibdev_to_node(id.device)));
+	return add(TRY(Session::create(*this, fields.session, get_random_u32(), nullptr,
+				       ends.client, ibdev_to_node(id.device))));
+}
+
+// The one that is there now, if another one was faster.
+Result<Ref<Session>> Server::add(Ref<Session> fresh)
+{
+	Ref<Session> found;
 	TRY(sessions_.with([&](Sessions &s) -> Status {
-		found = move(find_locked(s, fields.session).session);
+		found = move(find_locked(s, fresh->id(), fresh->key() != nullptr).session);
 		if (found)
 			return {};
-		TRY(check_quota(s, ends.client));
+		TRY(check_quota(s, fresh->founder()));
 		s.list.push_back(*fresh);
 		s.alive++;
 		found = fresh;
 		return {};
 	}));
 	return found;
+}
+
+Server::ProvenLife Server::proven_life(const Uuid &id)
+{
+	// Its reference ends without the lock, which the end of a session takes.
+	const Found found = sessions_.with([&](Sessions &s) { return find_locked(s, id, true); });
+	return {
+	    .lives = static_cast<bool>(found.session),
+	    .known = found.known,
+	    .instance = found.session ? found.session->instance() : 0,
+	};
+}
+
+Status Server::admit(Path &path)
+{
+	Ref<Session> session = sessions_.with(
+	    [&](Sessions &s) { return find_locked(s, path.asked().session, true).session; });
+	if (!session) {
+		TRY(applicants_.begin_session(path));
+		TRY(sessions_.with(
+		    [&](Sessions &s) { return check_quota(s, path.ends().client); }));
+		session = TRY(add(TRY(Session::create(*this, path.asked().session, path.instance(),
+						      &path.key()->name, path.ends().client,
+						      ibdev_to_node(path.device().ibdev())))));
+	}
+	// REP spoke of one that has ended, or of one that another path was to begin.
+	if (session->instance() != path.instance())
+		return kSessionEnded;
+	if (!(*session->key() == path.key()->name)) {
+		path.refuse(Refusal::ProofFailed, "another key has founded the session");
+		return err::eacces;
+	}
+	return session->admit(path);
+}
+
+// The one that waits for all of them may free the server as soon as the works of the queues, of
+// which this is one, have returned.
+void Server::remove_applicant(Path &path)
+{
+	applicants_.remove(path);
+	gone_.wake_all();
+}
+
+bool Server::proof_failed(const FailureLimit<>::Address &from)
+{
+	return failures_.with([&](auto &limit) { return limit.failed(from, now_ms()); });
+}
+
+bool Server::may_ask(const rdma_cm_id &id)
+{
+	return failures_.with(
+	    [&](auto &limit) { return limit.allows(real_address(id), now_ms()); });
 }
 
 Status Server::claim_name(Session &session, TextView name)
@@ -153,6 +217,8 @@ void Server::close_all()
 {
 	// First, so that no session and no path is made any more.
 	listener_.stop();
+	// Before sessions: one of these that goes on nevertheless is in one by now.
+	applicants_.close_all();
 	for (;;) {
 		Ref<Session> open;
 		sessions_.with([&](Sessions &s) {
@@ -194,6 +260,12 @@ void Server::stop()
 const char *rtrs_srv_sess_name(const rtrs_srv_sess *sess)
 {
 	return static_cast<const rtrs::server::Session *>(sess)->name();
+}
+
+const char *rtrs_srv_sess_key(const rtrs_srv_sess *sess)
+{
+	const rtrs::KeyName *key = static_cast<const rtrs::server::Session *>(sess)->key();
+	return key ? key->c_str() : "";
 }
 
 u32 rtrs_srv_sess_queue_depth(const rtrs_srv_sess *)

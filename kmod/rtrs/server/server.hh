@@ -8,7 +8,10 @@
 #include <cxxrt/ref.hh>
 #include <cxxrt/wait.hh>
 #include <rtrs/rtrs.h>
+#include <rtrs/pure/auth_policy.hh>
+#include <rtrs/pure/failure_limit.hh>
 #include <rtrs/server/admission.hh>
+#include <rtrs/server/applicants.hh>
 #include <rtrs/server/listener.hh>
 #include <rtrs/server/session.hh>
 
@@ -40,7 +43,8 @@ public:
 
 	// The session that the request names and that has not ended, made if it is the session's
 	// first connection (protocol A.8), or the first since its last one has ended: ENXIO if it
-	// names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. May sleep.
+	// names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. Never one that was
+	// founded by a proof. May sleep.
 	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
 						   const rdma_cm_id &id);
 	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has
@@ -56,6 +60,26 @@ public:
 	void unlist(Session &session);
 	void session_gone();
 
+	// ---- paths that have to prove first (protocol J.3) ----
+
+	// The session of that id that was founded by a proof: whether it lives, and if not, whether
+	// there is something left of one.
+	struct ProvenLife {
+		bool lives = false;
+		bool known = false;
+		u32 instance = 0;
+	};
+	ProvenLife proven_life(const Uuid &id);
+	// The path has proven who it is, and joins the session that its REP spoke of, or begins it.
+	// EAGAIN: not yet. Otherwise an error is the end of the attempt. May sleep.
+	Status admit(Path &path);
+	bool is_complete(Path &path) { return applicants_.is_complete(path); }
+	void settle_applicants() { applicants_.settle(); }
+	bool promote(Path &path) { return applicants_.promote(path); }
+	void remove_applicant(Path &path);
+	// A proof from there was wrong; whether the log should tell. Any context.
+	bool proof_failed(const FailureLimit<>::Address &from);
+
 private:
 	using SessionList = cxxrt::List<Session, &Session::server_node>;
 
@@ -70,17 +94,30 @@ private:
 	// requests that they still have must not reach a client as their answer. Reboot notifier.
 	void shut_down();
 
-	bool all_gone() { return READ_ONCE(sessions_.exclusive().alive) == 0; }
+	bool all_gone()
+	{
+		return applicants_.empty() && READ_ONCE(sessions_.exclusive().alive) == 0;
+	}
+
+	Status greet(rdma_cm_id *id, const rdma_conn_param &request,
+		     const ConnectRequestFields &fields);
+	Status connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
+			     const ConnectRequestFields &fields);
+	bool may_ask(const rdma_cm_id &id);
 
 	struct Found {
 		cxxrt::Ref<Session> session; // that has not ended
 		bool known = false;	     // there is one, or was until not long ago
 	};
-	static Found find_locked(Sessions &s, const Uuid &id);
+	static Found find_locked(Sessions &s, const Uuid &id, bool proven);
+	Result<cxxrt::Ref<Session>> add(cxxrt::Ref<Session> fresh);
 	Status check_quota(Sessions &s, const sockaddr_storage &founder);
 
 	const rtrs_srv_ops ops_;
 	Admission admission_;
+	cxxrt::Guarded<FailureLimit<>, cxxrt::SpinLock> failures_{
+	    cxxrt::lock_class<"rtrs_failures">()};
+	Applicants applicants_;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
 	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};
 	Listener listener_{*this};

@@ -9,21 +9,23 @@ using namespace cxxrt;
 
 namespace rtrs::server {
 
-Session::Session(Server &server, const Uuid &id, const sockaddr_storage &founder)
-    : server_(server), id_(id), instance_(get_random_u32()), founder_(founder),
+Session::Session(Server &server, const Uuid &id, u32 instance, const sockaddr_storage &founder)
+    : server_(server), id_(id), instance_(instance), founder_(founder),
       last_serial_(get_random_u32())
 {
 }
 
 Session::~Session() = default;
 
-Result<Ref<Session>> Session::create(Server &server, const Uuid &id,
-				     const sockaddr_storage &founder, int node)
+Result<Ref<Session>> Session::create(Server &server, const Uuid &id, u32 instance,
+				     const KeyName *key, const sockaddr_storage &founder, int node)
 {
-	Session *object = new (GFP_KERNEL) Session(server, id, founder);
+	Session *object = new (GFP_KERNEL) Session(server, id, instance, founder);
 	if (!object)
 		return err::enomem;
 	Ref<Session> session = Ref<Session>::adopt(object);
+	if (key)
+		session->key_ = TRY(make_box<KeyName>(GFP_KERNEL, *key));
 	const u32 depth = settings().queue_depth();
 	session->chunks_ = TRY(ChunkPool::create(depth, settings().chunk_size(), node));
 	session->slots_ = TRY(Array<RequestSlot>::create(depth));

@@ -43,7 +43,9 @@ class Session : public cxxrt::RefCounted<Session>, public rtrs_srv_sess {
 public:
 	// `founder` is the host whose connection request makes it. ENOMEM. May sleep, for as long
 	// as it takes to zero the chunks.
-	static Result<cxxrt::Ref<Session>> create(Server &server, const Uuid &id,
+	// `key`: the name of the one that was proven, or null; `instance` is by chance.
+	static Result<cxxrt::Ref<Session>> create(Server &server, const Uuid &id, u32 instance,
+						  const KeyName *key,
 						  const sockaddr_storage &founder, int node);
 	~Session();
 	void destroy();
@@ -51,7 +53,12 @@ public:
 	// A connection request for this session (handshake.cc). An error leaves the id with the
 	// caller; see Path::add_connection(). kSessionEnded: the first connection of a path belongs
 	// to the next one.
-	Status connect(rdma_cm_id *id, const ConnectRequestFields &fields);
+	Status connect(rdma_cm_id *id, const rdma_conn_param &request,
+		       const ConnectRequestFields &fields);
+	// A path that has proven the session's key: it enters its epoch, takes the place of an
+	// older attempt, and is one of its paths from here on. An error is the end of the attempt.
+	// May sleep.
+	Status admit(Path &path);
 	// Closes all paths, without waiting.
 	void close_paths();
 	// Whether a client at `host` still lives behind this session: ask_for_life() sends it a
@@ -100,6 +107,10 @@ public:
 	// Tells this session from one that had the same id before (protocol J.1).
 	u32 instance() const { return instance_; }
 	const sockaddr_storage &founder() const { return founder_; }
+	// The name of the key by which it was founded (protocol J.3); null: by none.
+	const KeyName *key() const { return key_.get(); }
+	// Whether a session of that key, or of none, may end this one when it seems dead.
+	bool yields_to(const KeyName *key) const { return !key_ || (key && *key == *key_); }
 	// Empty before the first path is up; never changes afterwards.
 	const char *name() const { return name_.c_str(); }
 	const ChunkPool &chunks() const { return chunks_; }
@@ -122,9 +133,16 @@ public:
 private:
 	template <class L> using LockGuard = cxxrt::LockGuard<L>;
 
-	Session(Server &server, const Uuid &id, const sockaddr_storage &founder);
+	Session(Server &server, const Uuid &id, u32 instance, const sockaddr_storage &founder);
 
 	Result<Path *> find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields);
+	// What a new path gets.
+	struct Place {
+		PathTag tag;
+		Path *predecessor = nullptr;
+	};
+	Result<Place> find_place(const PathEnds &ends);
+	void enlist(Path &path, const Place &place);
 	Path *find_path(const Uuid &id);
 	Status enter_epoch(const ConnectRequestFields &fields);
 	Status show(Path &path);
@@ -135,6 +153,7 @@ private:
 	const Uuid id_;
 	const u32 instance_;
 	const sockaddr_storage founder_;
+	cxxrt::Box<KeyName> key_; // set once, by create()
 	ChunkPool chunks_;
 	cxxrt::Array<RequestSlot> slots_;
 	cxxrt::Array<u8> areas_;

@@ -35,6 +35,7 @@ Status Path::show(kobject *parent, const DebugDir &debug)
 	    File::read_only("hca_port", &Path::show_hca_port),
 	    File::read_only("src_addr", &Path::show_src_addr),
 	    File::read_only("dst_addr", &Path::show_dst_addr),
+	    File::read_only("proven", &Path::show_proven),
 	    File::read_write("disconnect", &Path::show_disconnect, &Path::store_disconnect),
 	};
 	static constexpr File kStatsFiles[] = {
@@ -75,6 +76,15 @@ void Path::show_src_addr(SysfsText &text)
 void Path::show_dst_addr(SysfsText &text)
 {
 	print_address(text, ends_.server);
+}
+
+// By which key both sides have proven who they are (protocol J.3). It never changes.
+void Path::show_proven(SysfsText &text)
+{
+	if (key_)
+		text.print("%s:%u\n", key_->name.c_str(), key_->generation.value);
+	else
+		text.print("none\n");
 }
 
 void Path::show_disconnect(SysfsText &text)

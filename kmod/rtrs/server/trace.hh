@@ -18,7 +18,8 @@ namespace rtrs::server::trace {
 // What events.h prints for each number.
 static_assert(static_cast<int>(ServerPathState::Connected) == 1 &&
 	      static_cast<int>(ServerPathState::Closing) == 2 &&
-	      static_cast<int>(ServerPathState::Closed) == 3);
+	      static_cast<int>(ServerPathState::Closed) == 3 &&
+	      static_cast<int>(ServerPathState::Applying) == 4);
 
 namespace detail {
 

@@ -10,6 +10,22 @@ namespace rtrs {
 
 constexpr usize kPrivateDataSize = 56;
 
+// Protocol J.3: the server's nonce, fresh for each attempt of a path.
+struct ServerNonce {
+	u8 bytes[24];
+	constexpr bool operator==(const ServerNonce &) const = default;
+};
+
+// Protocol J.3: how messages are authenticated. In REQ a mask of bits, in REP the number.
+enum class AuthAlgorithm : u8 {
+	HmacSha256 = 0,
+};
+constexpr u16 algorithm_bit(AuthAlgorithm a)
+{
+	return static_cast<u16>(1u << static_cast<u8>(a));
+}
+constexpr u16 kKnownAlgorithms = algorithm_bit(AuthAlgorithm::HmacSha256);
+
 struct ConnectRequest {
 	u8 cma_version;
 	u8 ip_version;
@@ -21,14 +37,20 @@ struct ConnectRequest {
 	Uuid path_uuid;
 	Uuid session_uuid;
 	u8 flags;
-	// Extensions that the client offers, and the epoch of J.1; 0 from other clients.
+	// Extensions that the client offers, the algorithms of J.3, and the epoch of J.1; 0 from
+	// other clients.
 	u8 features;
-	u8 reserved[2];
+	Le16 algorithms;
 	Le32 epoch;
 	u8 reserved2[4];
 
 	enum : u8 { kFirstConn = 1 << 0 };
-	enum : u8 { kFences = 1 << 0, kCapsules = 1 << 1, kShortHeartbeats = 1 << 2 };
+	enum : u8 {
+		kFences = 1 << 0,
+		kCapsules = 1 << 1,
+		kShortHeartbeats = 1 << 2,
+		kAuthentication = 1 << 3,
+	};
 };
 static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectRequest, ip_version) == 1);
@@ -41,6 +63,7 @@ static_assert(__builtin_offsetof(ConnectRequest, path_uuid) == 12);
 static_assert(__builtin_offsetof(ConnectRequest, session_uuid) == 28);
 static_assert(__builtin_offsetof(ConnectRequest, flags) == 44);
 static_assert(__builtin_offsetof(ConnectRequest, features) == 45);
+static_assert(__builtin_offsetof(ConnectRequest, algorithms) == 46);
 static_assert(__builtin_offsetof(ConnectRequest, epoch) == 48);
 
 // The accept, and with only magic, version and error set, the reject.
@@ -52,15 +75,22 @@ struct ConnectReply {
 	Le32 max_io_size;
 	Le32 max_hdr_size;
 	Le32 flags;
-	// Extensions that the client offered and the server takes up, and the serial number of the
-	// path of J.1; 0 from other servers.
+	// Extensions that the client offered and the server takes up, the serial number of the path
+	// of J.1, and the nonce of J.3; 0 from other servers.
 	Le32 features;
 	Le32 path_serial;
 	Le32 session_instance;
-	u8 reserved[24];
+	ServerNonce nonce;
 
 	enum : u32 { kNewRkey = 1 << 1 };
-	enum : u32 { kFences = 1 << 0, kCapsules = 1 << 1, kShortHeartbeats = 1 << 2 };
+	enum : u32 {
+		kFences = 1 << 0,
+		kCapsules = 1 << 1,
+		kShortHeartbeats = 1 << 2,
+		kAuthentication = 1 << 3,
+		kAlgorithmShift = 8,
+		kAlgorithmMask = 0xff,
+	};
 };
 static_assert(sizeof(ConnectReply) == kPrivateDataSize);
 static_assert(__builtin_offsetof(ConnectReply, version) == 2);
@@ -72,6 +102,7 @@ static_assert(__builtin_offsetof(ConnectReply, flags) == 16);
 static_assert(__builtin_offsetof(ConnectReply, features) == 20);
 static_assert(__builtin_offsetof(ConnectReply, path_serial) == 24);
 static_assert(__builtin_offsetof(ConnectReply, session_instance) == 28);
+static_assert(__builtin_offsetof(ConnectReply, nonce) == 32);
 
 struct ConnectRequestFields {
 	ConnectionId cid;
@@ -87,6 +118,10 @@ struct ConnectRequestFields {
 	bool capsules = false;
 	// Protocol J.4: the client sends heartbeats at the short interval.
 	bool short_heartbeats = false;
+	// Protocol J.3: the client can prove who it is, by one of these algorithms; there may be
+	// none that is known here.
+	bool authentication = false;
+	u16 algorithms = 0;
 };
 
 struct ConnectReplyFields {
@@ -102,6 +137,10 @@ struct ConnectReplyFields {
 	bool capsules = false;
 	// Protocol J.4: both sides send heartbeats at the short interval.
 	bool short_heartbeats = false;
+	// Protocol J.3: both sides have to prove who they are; then the rest is valid.
+	bool authentication = false;
+	AuthAlgorithm algorithm = AuthAlgorithm::HmacSha256;
+	ServerNonce nonce = {};
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -154,6 +193,8 @@ inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
 	    .epoch = m.epoch.get(),
 	    .capsules = (m.features & ConnectRequest::kCapsules) != 0,
 	    .short_heartbeats = (m.features & ConnectRequest::kShortHeartbeats) != 0,
+	    .authentication = (m.features & ConnectRequest::kAuthentication) != 0,
+	    .algorithms = m.algorithms.get(),
 	};
 }
 
@@ -170,7 +211,9 @@ inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
 	m.flags = f.first_connection ? ConnectRequest::kFirstConn : 0;
 	m.features = static_cast<u8>((f.fences ? ConnectRequest::kFences : 0) |
 				     (f.capsules ? ConnectRequest::kCapsules : 0) |
-				     (f.short_heartbeats ? ConnectRequest::kShortHeartbeats : 0));
+				     (f.short_heartbeats ? ConnectRequest::kShortHeartbeats : 0) |
+				     (f.authentication ? ConnectRequest::kAuthentication : 0));
+	m.algorithms = static_cast<u16>(f.authentication ? f.algorithms : 0);
 	m.epoch = f.fences ? f.epoch : 0;
 	return m;
 }
@@ -189,8 +232,8 @@ inline Status check_connect_reply(ByteView data)
 }
 
 // Client side, cid 0: also the geometry of the session. ECONNRESET as check_connect_reply, EINVAL
-// for a geometry that no immediate can address or no I/O fits into (protocol G.3-22), and for a
-// serial that no fence can name (protocol J.1).
+// for a geometry that no immediate can address or no I/O fits into (protocol G.3-22), for a serial
+// that no fence can name (protocol J.1), and for an algorithm that is unknown (protocol J.3).
 inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 {
 	if (Status s = check_connect_reply(data); !s.ok())
@@ -212,6 +255,11 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	const u32 serial = m.path_serial.get();
 	if (fences && (serial == 0 || serial >> kImmPayloadBits))
 		return err::einval;
+	const bool authentication = (m.features.get() & ConnectReply::kAuthentication) != 0;
+	const u32 algorithm =
+	    m.features.get() >> ConnectReply::kAlgorithmShift & ConnectReply::kAlgorithmMask;
+	if (authentication && algorithm != static_cast<u8>(AuthAlgorithm::HmacSha256))
+		return err::einval;
 	return ConnectReplyFields{
 	    .queue_depth = depth,
 	    .max_io_size = {io},
@@ -222,6 +270,8 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .session_instance = m.session_instance.get(),
 	    .capsules = (m.features.get() & ConnectReply::kCapsules) != 0,
 	    .short_heartbeats = (m.features.get() & ConnectReply::kShortHeartbeats) != 0,
+	    .authentication = authentication,
+	    .nonce = authentication ? m.nonce : ServerNonce{},
 	};
 }
 
@@ -237,6 +287,11 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 	m.features = (f.fences ? u32{ConnectReply::kFences} : u32{0}) |
 		     (f.capsules ? u32{ConnectReply::kCapsules} : u32{0}) |
 		     (f.short_heartbeats ? u32{ConnectReply::kShortHeartbeats} : u32{0});
+	if (f.authentication) {
+		m.features = m.features.get() | ConnectReply::kAuthentication |
+			     u32{static_cast<u8>(f.algorithm)} << ConnectReply::kAlgorithmShift;
+		m.nonce = f.nonce;
+	}
 	m.path_serial = f.fences ? f.path_serial : 0;
 	m.session_instance = f.fences ? f.session_instance : 0;
 	return m;

@@ -2,6 +2,7 @@
 // Which session names are legal (protocol A.4, G.2). Pure.
 #pragma once
 
+#include <rtrs/wire/checked_name.hh>
 #include <rtrs/wire/constants.hh>
 #include <rtrs/wire/units.hh>
 
@@ -23,29 +24,10 @@ constexpr Status check_session_name(TextView name)
 	return {};
 }
 
-// A checked name with its own storage; always terminated.
-class SessionName {
-public:
-	static constexpr Result<SessionName> from(TextView text)
-	{
-		if (Status s = check_session_name(text); !s.ok())
-			return s.error();
-		SessionName n;
-		for (usize i = 0; i < text.size(); i++)
-			n.text_[i] = text[i];
-		n.size_ = static_cast<u8>(text.size());
-		return n;
-	}
-
-	constexpr TextView view() const { return TextView(text_, size_); }
-	constexpr const char *c_str() const { return text_; }
-	constexpr bool operator==(const SessionName &o) const { return view() == o.view(); }
-
-private:
-	constexpr SessionName() = default;
-
-	char text_[kSessionNameSize] = {};
-	u8 size_ = 0;
+struct SessionNameRule {
+	enum : u32 { kSize = kSessionNameSize };
+	static constexpr Status check(TextView name) { return check_session_name(name); }
 };
+using SessionName = CheckedName<SessionNameRule>;
 
 } // namespace rtrs

@@ -3,7 +3,7 @@
 // that it says or does, and what a client that trusts nothing makes of it.
 #pragma once
 
-#include "../verbs.hh"
+#include "../proof.hh"
 
 #include <functional>
 #include <string>
@@ -71,6 +71,14 @@ struct Greeting {
 	Bytes data;
 };
 
+// What the server's code is made of (protocol J.3), as far as an honest server would.
+struct Claim {
+	Key key;
+	Seen seen;
+	Bytes info_request;
+	Bytes info_response; // with its tail, whose code is still missing
+};
+
 // The hooks get what an honest server would say, and return what this one says.
 struct Lie {
 	std::string name;
@@ -99,11 +107,23 @@ struct Lie {
 	bool answers_heartbeats = true;
 	// The client owes a CLOSE for what it did not accept.
 	bool owes_close = false;
+
+	// ---- proofs (protocol J.3)
+	// What the client's user demands, as map_device has it; only lies about proofs say.
+	std::string auth{};
+	// Takes the client's offer up, and proves itself by this key.
+	bool proves = false;
+	Key key{};
+	// Before the code is made of it.
+	std::function<void(Path &, Claim &)> claim{};
+	// The attempt of a path from which on the client may believe nothing; 0: it may.
+	unsigned unproven_from = 0;
 };
 
 // All of them; the first one is none. Each has a port of its own, from this one on in order.
 constexpr uint16_t kFirstLiePort = 2000;
-std::vector<Lie> all_lies();
+// Those about proofs need a key that the client has, and are left out without.
+std::vector<Lie> all_lies(const Key &key = {});
 
 std::vector<Lie> handshake_lies();
 std::vector<Lie> info_lies();
@@ -112,5 +132,6 @@ std::vector<Lie> key_lies();
 std::vector<Lie> capsule_lies();
 std::vector<Lie> rnbd_lies();
 std::vector<Lie> silence_lies();
+std::vector<Lie> proof_lies(const Key &key);
 
 } // namespace peer

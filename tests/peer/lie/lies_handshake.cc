@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Lies in REP and REJ (protocol A.3, G.2, G.3-18, G.3-22).
+#include <cstring>
+
 #include "../client.hh"
 #include "path.hh"
 
@@ -108,13 +110,12 @@ std::vector<Lie> handshake_lies()
 	    reply("header-0", kInvalid, [](auto &r) { r.max_hdr_size = 0; }),
 	    reply("header-511", kInvalid, [](auto &r) { r.max_hdr_size = 511; }),
 	    reply("header-overflow", kInvalid, [](auto &r) { r.max_hdr_size = 0xffffffff; }),
-	    reply("reserved-set", "ok",
-		  [](auto &r) {
-			  for (u8 &b : r.reserved)
-				  b = 0xff;
-		  }),
+	    reply("nonce-unasked", "ok",
+		  [](auto &r) { std::memset(&r.nonce, 0xff, sizeof(r.nonce)); }),
 	    reply("flags-unknown", "ok", [](auto &r) { r.flags = 0xfffffffd; }),
-	    reply("fences-unknown", "ok", [](auto &r) { r.features = 0xfffffffe; }),
+	    reply("fences-unknown", "ok", [](auto &r) { r.features = 0xfffffff6; }),
+	    reply("proof-unasked", "map:EPROTO", [](auto &r) { r.features = 1 << 3; }),
+	    reply("proof-unknown", kInvalid, [](auto &r) { r.features = 1 << 3 | 1 << 8; }),
 	    reply("serial-0", kInvalid, [](auto &r) { r.features = 1; }),
 	    reply("serial-29-bits", kInvalid,
 		  [](auto &r) {

@@ -150,16 +150,15 @@ std::vector<Lie> response_lies()
 		  }),
 	    stray("slot-of-other-connection", "A.6 id",
 		  [](const Request &q) { return bare(q.con ? 0 : 1, response_to(q.slot.value)); }),
-	    about(Kind::Write, "write-answered-twice", "A.6", "ok",
-		  [](Path &, const Request &, const Response &r) -> Responses {
-			  return {r, r, r};
-		  }),
+	    about(
+		Kind::Write, "write-answered-twice", "A.6", "ok slowly",
+		[](Path &, const Request &, const Response &r) -> Responses { return {r, r, r}; }),
 	    about(Kind::Read, "read-answered-twice", "A.6", "ok",
 		  [](Path &, const Request &q, const Response &r) -> Responses {
 			  return {r, bare(q.con, r.imm), bare(q.con, response_to(q.slot.value))};
 		  }),
 	    // Two answers that differ: the first counts.
-	    about(Kind::Write, "answers-differ", "A.6", "ok",
+	    about(Kind::Write, "answers-differ", "A.6", "ok slowly",
 		  [](Path &, const Request &q, const Response &r) -> Responses {
 			  return {r, bare(q.con, response_to(q.slot.value, 5))};
 		  }),

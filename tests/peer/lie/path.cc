@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <random>
 
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/operations.hh>
@@ -44,6 +45,13 @@ rnbd::OpenResponse describe_disk()
 
 } // namespace
 
+void complain(const std::string &lie, const std::string &text)
+{
+	any_complaint = true;
+	std::printf("not ok %s # %s\n", lie.c_str(), text.c_str());
+	std::fflush(stdout);
+}
+
 bool complained()
 {
 	return any_complaint;
@@ -60,23 +68,22 @@ Path::Path(const Lie &lie, const ConnectRequestFields &first)
       connections_(first.connection_count)
 {
 	all_.push_back(this);
+	seen_.numbers.resize(first.connection_count);
+	std::random_device source;
+	for (auto &b : nonce_.bytes)
+		b = static_cast<u8>(source());
 }
 
 Path::~Path()
 {
 	std::erase(all_, this);
+	if (unproven())
+		look_for_writes();
 	// Not before: that would be an answer.
 	for (rdma_cm_id *id : ignored_)
 		rdma_destroy_id(id);
 	if (lie_.owes_close && opens_ && !closes_)
 		complain("no CLOSE came for the device that the client refused");
-}
-
-void Path::complain(const std::string &text) const
-{
-	any_complaint = true;
-	std::printf("not ok %s # %s\n", lie_.name.c_str(), text.c_str());
-	std::fflush(stdout);
 }
 
 void Path::complain_of_request(const std::string &text) const
@@ -123,9 +130,13 @@ void Path::disconnect()
 
 // ---- handshake
 
-void Path::greet(rdma_cm_id *id, const ConnectRequestFields &request)
+void Path::greet(const Caller &caller, const ConnectRequestFields &request)
 {
-	const ConnectReply honest = make_connect_reply(lie_.geometry);
+	rdma_cm_id *const id = caller.id;
+	ConnectReplyFields fields = lie_.geometry;
+	fields.authentication = challenged_ = lie_.proves && request.authentication;
+	fields.nonce = nonce_;
+	const ConnectReply honest = make_connect_reply(fields);
 	const uint16_t cid = request.cid.value;
 	Greeting g{Greeting::Kind::Accept, bytes_of(honest)};
 	if (lie_.greet)
@@ -140,9 +151,13 @@ void Path::greet(rdma_cm_id *id, const ConnectRequestFields &request)
 		rdma_destroy_id(id);
 	if (g.kind != Greeting::Kind::Accept)
 		return;
-	auto c = std::make_unique<Connection>(id);
+	auto c = std::make_unique<Connection>(id, caller.queue_pair);
+	seen_.numbers[cid] = c->numbers();
 	if (cid == 0) {
-		info_ = std::make_unique<Memory>(c->pd(), sizeof(InfoRequest));
+		seen_.request = caller.request;
+		seen_.reply = bytes_of(honest);
+		info_ = std::make_unique<Memory>(c->pd(), challenged_ ? kProvenInfoRequestSize
+								      : sizeof(InfoRequest));
 		c->post_recv(kInfoReceive, info_.get());
 	}
 	for (unsigned i = 0; i < kReceives; i++)
@@ -153,7 +168,11 @@ void Path::greet(rdma_cm_id *id, const ConnectRequestFields &request)
 
 void Path::on_info_request(size_t size)
 {
-	auto name = parse_info_request({info_->data(), size});
+	const ByteView message(info_->data(), size);
+	const std::optional<ByteView> plain = plain_part(message);
+	if (!plain)
+		return;
+	auto name = parse_info_request(*plain);
 	if (!name.ok()) {
 		complain("INFO_REQ is malformed: " + std::to_string(name.code()));
 		return;
@@ -168,6 +187,8 @@ void Path::on_info_request(size_t size)
 		    {{c.address()}, {c.rkey()}, {lie_.geometry.chunk_size().value}}));
 		m.insert(m.end(), d.begin(), d.end());
 	}
+	if (challenged_)
+		add_proof(message, m);
 	if (lie_.info) {
 		for (const Bytes &b : lie_.info(*this, m))
 			con(0).post_send(b);
@@ -219,6 +240,10 @@ void Path::on_receive(uint16_t cid, const ibv_wc &wc)
 		return;
 	}
 	con(cid).post_recv(kEmptyReceive);
+	if (unproven()) {
+		complain("the client uses what nobody has proven");
+		return;
+	}
 	if (!(wc.wc_flags & IBV_WC_WITH_IMM)) {
 		complain("a SEND came that no client sends");
 		return;

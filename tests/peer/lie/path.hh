@@ -14,6 +14,18 @@ namespace peer {
 // Each path serves a disk of its own, in memory: paths are used side by side.
 constexpr uint64_t kDiskSectors = 4096;
 
+// The client did what it must not do: said on standard output, and the program fails.
+void complain(const std::string &lie, const std::string &text);
+// Whether anybody has.
+bool complained();
+
+// Who asks for a connection.
+struct Caller {
+	rdma_cm_id *id;
+	uint32_t queue_pair; // the client's
+	Bytes request;	     // REQ as it came
+};
+
 class Path {
 public:
 	Path(const Lie &lie, const rtrs::ConnectRequestFields &first);
@@ -22,7 +34,7 @@ public:
 	Path &operator=(const Path &) = delete;
 
 	// Answers a connect request of this path.
-	void greet(rdma_cm_id *id, const rtrs::ConnectRequestFields &request);
+	void greet(const Caller &caller, const rtrs::ConnectRequestFields &request);
 	// Handles what came; whether anything did. Cheap.
 	bool poll();
 	// Whether the client has gone; a system call for each connection.
@@ -39,14 +51,15 @@ public:
 	void send(const Response &r);
 	void send_imm(uint16_t cid, rtrs::Immediate imm);
 	void disconnect();
+	// What the client proved itself by, once INFO_REQ is here.
+	const rtrs::Mac &of_client() const { return of_client_; }
 	// A path of another session that hears the same lie.
 	Path *accomplice() const;
 	// A path that accomplice() said has not gone, which it does by itself after a failed write.
 	bool is_there(const Path *other) const;
 	// Runs the function once, so much later, if the path is still there.
 	void later(milliseconds pause, std::function<void()> what);
-	// The client did what it must not do: said on standard output, and the program fails.
-	void complain(const std::string &text) const;
+	void complain(const std::string &text) const { peer::complain(lie_.name, text); }
 	// Answers are on their way for requests that have not come yet: the client may have put the
 	// next one into the chunk when they do, and no request tells anything about the client any
 	// more.
@@ -58,6 +71,13 @@ private:
 	void complain_of_request(const std::string &text) const;
 	void on_receive(uint16_t cid, const ibv_wc &wc);
 	void on_info_request(size_t size);
+	// What of INFO_REQ stands in front of its tail; nothing, and a complaint, if it has not the
+	// length that it must have.
+	std::optional<rtrs::ByteView> plain_part(rtrs::ByteView message) const;
+	// Puts the tail behind INFO_RSP.
+	void add_proof(rtrs::ByteView info_request, Bytes &info_response);
+	bool unproven() const { return lie_.unproven_from && attempt() >= lie_.unproven_from; }
+	void look_for_writes();
 	void on_request(uint16_t cid, rtrs::ServerImm imm);
 	Kind serve(const Request &request, Response &response);
 	Kind serve_io(const Request &request, rtrs::ByteView message, Response &response);
@@ -78,9 +98,11 @@ private:
 	unsigned opens_ = 0;
 	unsigned closes_ = 0;
 	bool answered_early_ = false;
+	// Protocol J.3
+	bool challenged_ = false;
+	rtrs::ServerNonce nonce_{};
+	Seen seen_;
+	rtrs::Mac of_client_{};
 };
-
-// Whether any path complained.
-bool complained();
 
 } // namespace peer

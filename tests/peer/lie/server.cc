@@ -2,6 +2,7 @@
 #include "server.hh"
 
 #include "../client.hh"
+#include "../stain.hh"
 
 #include <cstring>
 #include <fcntl.h>
@@ -88,24 +89,23 @@ void Server::accept_all()
 		const bool request = event->event == RDMA_CM_EVENT_CONNECT_REQUEST;
 		const auto *lie =
 		    request ? static_cast<const Lie *>(event->listen_id->context) : nullptr;
-		rdma_cm_id *id = event->id;
-		Bytes data;
+		Caller caller{event->id, event->param.conn.qp_num, {}};
 		if (request && event->param.conn.private_data) {
 			auto *p = static_cast<const std::byte *>(event->param.conn.private_data);
-			data.assign(p, p + event->param.conn.private_data_len);
+			caller.request.assign(p, p + event->param.conn.private_data_len);
 		}
 		rdma_ack_cm_event(event);
 		if (request)
-			on_request(*lie, id, data);
+			on_request(*lie, caller);
 	}
 }
 
-void Server::on_request(const Lie &lie, rdma_cm_id *id, const Bytes &private_data)
+void Server::on_request(const Lie &lie, const Caller &caller)
 {
-	auto request = parse_connect_request({private_data.data(), private_data.size()});
+	auto request = parse_connect_request({caller.request.data(), caller.request.size()});
 	if (!request.ok()) {
-		rdma_reject(id, nullptr, 0);
-		rdma_destroy_id(id);
+		rdma_reject(caller.id, nullptr, 0);
+		rdma_destroy_id(caller.id);
 		return;
 	}
 	const ConnectRequestFields &r = request.value();
@@ -116,16 +116,18 @@ void Server::on_request(const Lie &lie, rdma_cm_id *id, const Bytes &private_dat
 	}
 	for (auto &p : paths_)
 		if (p->uuid() == r.path) {
-			p->greet(id, r);
+			p->greet(caller, r);
 			return;
 		}
-	rdma_reject(id, nullptr, 0);
-	rdma_destroy_id(id);
+	rdma_reject(caller.id, nullptr, 0);
+	rdma_destroy_id(caller.id);
 }
 
 void Server::drop_closed()
 {
 	std::erase_if(paths_, [](auto &p) { return p->closed(); });
+	if (stain::take_found())
+		complain("somebody", "memory of the client came that was not asked for");
 }
 
 } // namespace peer

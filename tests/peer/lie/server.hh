@@ -20,7 +20,7 @@ public:
 private:
 	void listen(const Lie &lie, uint16_t port);
 	void accept_all();
-	void on_request(const Lie &lie, rdma_cm_id *id, const Bytes &private_data);
+	void on_request(const Lie &lie, const Caller &caller);
 	void drop_closed();
 
 	rdma_event_channel *channel_;

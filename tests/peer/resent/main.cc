@@ -7,25 +7,20 @@
 //	rtrs-resent watch NETDEV SECONDS	counts frames with either content of the page
 //
 // Prints "ready" first; who watches, "again" when the page is sent for the second time.
-#include <array>
+#include "../capture.hh"
+
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <thread>
 
 #include <fcntl.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
-#include <net/if.h>
-#include <poll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include <arpa/inet.h>
 
 namespace {
 
@@ -80,30 +75,15 @@ int write_and_reuse(const char *device, seconds keep)
 
 int watch(const char *netdev, seconds duration)
 {
-	const int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
-	sockaddr_ll address{};
-	address.sll_family = AF_PACKET;
-	address.sll_protocol = htons(ETH_P_ALL);
-	address.sll_ifindex = static_cast<int>(if_nametoindex(netdev));
-	const int room = 8 << 20;
-	if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
-		return fail(netdev);
+	peer::Capture cable(netdev);
 	say("ready");
 	int written = 0;
 	int reused = 0;
 	bool again = false;
-	static std::array<char, 65536> frame;
 	for (const auto end = Clock::now() + duration; Clock::now() < end;) {
-		pollfd p{fd, POLLIN, 0};
-		if (poll(&p, 1, 100) <= 0)
-			continue;
-		const ssize_t n = recv(fd, frame.data(), frame.size(), 0);
-		if (n <= 0)
-			continue;
-		const auto size = static_cast<size_t>(n);
-		written += memmem(frame.data(), size, kWritten, kPattern) != nullptr;
-		reused += memmem(frame.data(), size, kReused, kPattern) != nullptr;
+		const auto frame = cable.next(milliseconds(100));
+		written += memmem(frame.data(), frame.size(), kWritten, kPattern) != nullptr;
+		reused += memmem(frame.data(), frame.size(), kReused, kPattern) != nullptr;
 		if (!again && written + reused > 1) {
 			again = true;
 			say("again");
@@ -123,5 +103,10 @@ int main(int argc, char **argv)
 	const seconds duration(std::atoi(argv[3]));
 	if (what == "write")
 		return write_and_reuse(argv[2], duration);
-	return what == "watch" ? watch(argv[2], duration) : 2;
+	try {
+		return what == "watch" ? watch(argv[2], duration) : 2;
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "rtrs-resent: %s\n", e.what());
+		return 2;
+	}
 }

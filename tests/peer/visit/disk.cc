@@ -41,12 +41,12 @@ MappedDisk::MappedDisk(const Addresses &addresses, std::string session)
 {
 }
 
-int MappedDisk::map(uint16_t port)
+int MappedDisk::map(uint16_t port, const std::string &options)
 {
 	const int code = put(kControl + "/map_device",
 			     "sessname=" + session_ + " dest_port=" + std::to_string(port) +
 				 " path=ip:" + addresses_.client + "@ip:" + addresses_.server +
-				 " device_path=/dev/lie\n");
+				 " device_path=/dev/lie " + options + "\n");
 	if (!code)
 		disk_ = fs::read_symlink(kControl + "/devices/!dev!lie@" + session_)
 			    .filename()
@@ -63,6 +63,21 @@ int MappedDisk::set_request_timeout(unsigned seconds) const
 {
 	return put("/sys/class/rtrs-client/" + session_ + "/request_timeout",
 		   std::to_string(seconds) + "\n");
+}
+
+int MappedDisk::last_error() const
+{
+	int code = 0;
+	for (auto &path : fs::directory_iterator("/sys/class/rtrs-client/" + session_ + "/paths"))
+		std::ifstream(path.path() / "last_error") >> code;
+	return code;
+}
+
+int MappedDisk::heartbeat_interval() const
+{
+	int ms = 0;
+	std::ifstream("/sys/class/rtrs-client/" + session_ + "/heartbeat_interval_ms") >> ms;
+	return ms;
 }
 
 int MappedDisk::command(const std::string &name) const

@@ -16,8 +16,8 @@ class MappedDisk {
 public:
 	MappedDisk(const Addresses &addresses, std::string session);
 
-	// The errno of map_device, 0 if it worked.
-	int map(uint16_t port);
+	// The errno of map_device, 0 if it worked. `options` are more of its own.
+	int map(uint16_t port, const std::string &options = "");
 	int unmap(const char *mode);
 	// Writes a random block at the sector of the lies, or reads it back. Whether it worked, and
 	// for read_back(), whether it is what was written.
@@ -25,6 +25,9 @@ public:
 	bool read_back();
 	int reconnect() { return command("reconnect"); }
 	int disconnect() { return command("disconnect"); }
+	// Of its path; 0 or a negative errno.
+	int last_error() const;
+	int heartbeat_interval() const;
 	int set_request_timeout(unsigned seconds) const;
 
 	std::string state() const { return attribute("rnbd/state"); }

@@ -3,8 +3,11 @@
 // as a KTAP line whether all ended as the lie's outcome says and an honest session works after it.
 //
 //	rtrs-visit --client ADDRESS --server ADDRESS
-//		   [--port FIRST] [--slow] [--limit SECONDS] [NAME...]
+//		   [--port FIRST] [--slow] [--key NAME] [--after COMMAND]
+//		   [--limit SECONDS] [NAME...]
 //
+// With a key, whose name and secret both sides have, those about proofs are visited, and no others.
+// A command that is given has to work behind each lie.
 // --slow visits those that a client notices by a timeout, side by side; else the others are
 // visited, one after the other. One that takes longer than the limit ends the program by SIGALRM.
 #include "visit.hh"
@@ -24,14 +27,15 @@ namespace {
 int usage()
 {
 	std::fprintf(stderr, "usage: rtrs-visit --client ADDRESS --server ADDRESS [--port FIRST] "
-			     "[--slow] [--limit SECONDS] [NAME...]\n");
+			     "[--slow] [--key NAME] [--after COMMAND] [--limit SECONDS] "
+			     "[NAME...]\n");
 	return 2;
 }
 
-std::string visit_safely(const Addresses &addresses, const Told &told, uint16_t honest)
+std::string visit_safely(const Tour &tour, const Told &told)
 {
 	try {
-		return visit(addresses, told, honest);
+		return visit(tour, told);
 	} catch (const std::exception &e) {
 		return e.what();
 	}
@@ -41,7 +45,9 @@ std::string visit_safely(const Addresses &addresses, const Told &told, uint16_t 
 
 int main(int argc, char **argv)
 {
-	Addresses addresses;
+	Tour tour;
+	Addresses &addresses = tour.addresses;
+	Key key;
 	uint16_t port = kFirstLiePort;
 	bool slow = false;
 	unsigned int limit = 0;
@@ -49,6 +55,8 @@ int main(int argc, char **argv)
 				  {"server", required_argument, nullptr, 's'},
 				  {"port", required_argument, nullptr, 'p'},
 				  {"slow", no_argument, nullptr, 'l'},
+				  {"key", required_argument, nullptr, 'k'},
+				  {"after", required_argument, nullptr, 'a'},
 				  {"limit", required_argument, nullptr, 't'},
 				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
@@ -60,6 +68,10 @@ int main(int argc, char **argv)
 			port = static_cast<uint16_t>(std::stoi(optarg));
 		else if (o == 'l')
 			slow = true;
+		else if (o == 'k')
+			key.name = optarg;
+		else if (o == 'a')
+			tour.after = optarg;
 		else if (o == 't')
 			limit = static_cast<unsigned int>(std::stoul(optarg));
 		else
@@ -68,11 +80,15 @@ int main(int argc, char **argv)
 	if (addresses.client.empty() || addresses.server.empty())
 		return usage();
 
-	const uint16_t honest = port;
 	const std::set<std::string> wanted(argv + optind, argv + argc);
 	std::vector<Told> all;
-	for (Lie &l : all_lies()) {
+	for (Lie &l : all_lies(key)) {
 		const Told told{std::move(l), port++};
+		if (told.lie.auth.empty() != key.name.empty())
+			continue;
+		// The first one is none.
+		if (!tour.honest.port)
+			tour.honest = told;
 		if (wanted.empty() ? is_slow(told.lie) == slow : wanted.contains(told.lie.name))
 			all.push_back(told);
 	}
@@ -80,7 +96,7 @@ int main(int argc, char **argv)
 	std::vector<std::future<std::string>> results;
 	for (const Told &t : all)
 		results.push_back(std::async(slow ? std::launch::async : std::launch::deferred,
-					     visit_safely, addresses, t, honest));
+					     visit_safely, tour, t));
 	unsigned failed = 0;
 	for (size_t i = 0; i < all.size(); i++) {
 		alarm(limit);

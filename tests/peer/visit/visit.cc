@@ -2,6 +2,7 @@
 #include "visit.hh"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <thread>
@@ -80,9 +81,10 @@ std::string reach(const MappedDisk &d, const std::string &state)
 	return d.state() == state ? "" : "state is " + d.state() + ", want " + state;
 }
 
-bool use(MappedDisk &d)
+bool use(MappedDisk &d, milliseconds pause = {})
 {
 	const bool written = d.write_block();
+	std::this_thread::sleep_for(pause);
 	return d.read_back() && written;
 }
 
@@ -104,6 +106,26 @@ std::string come_back_refused(MappedDisk &d)
 {
 	return first_of({expect(d.reconnect(), ENOTCONN, "reconnect"), reach(d, "closed"),
 			 expect(use(d), false, "I/O without a path")});
+}
+
+// The path goes on trying; the user sees that there is none.
+std::string come_back_unproven(MappedDisk &d, const std::string &error)
+{
+	const std::string refused = expect(d.reconnect(), ENOTCONN, "reconnect");
+	const std::string why = name_of(-d.last_error());
+	return first_of({refused, why == error ? "" : "last_error is " + why + ", want " + error,
+			 reach(d, "closed"), expect(use(d), false, "I/O without a path")});
+}
+
+std::string come_back_slower(MappedDisk &d)
+{
+	const int before = d.heartbeat_interval();
+	const std::string text = come_back_unproven(d, "EKEYREJECTED");
+	const int now = d.heartbeat_interval();
+	if (text.empty() && (!before || now != before))
+		return "heartbeats each " + std::to_string(now) + " ms, before " +
+		       std::to_string(before);
+	return text;
 }
 
 std::string come_back_closed(MappedDisk &d)
@@ -128,6 +150,10 @@ std::string do_more(const std::string &word, MappedDisk &d)
 		return limits(d);
 	if (word == "reconnect")
 		return come_back(d, true);
+	if (word == "reconnect-heartbeats")
+		return come_back_slower(d);
+	if (word.starts_with("reconnect-E"))
+		return come_back_unproven(d, word.substr(std::strlen("reconnect-")));
 	if (word == "reconnect-refused")
 		return come_back_refused(d);
 	if (word == "reconnect-stays-closed")
@@ -195,7 +221,9 @@ std::string use_mapped(MappedDisk &d, const std::string &outcome, const std::str
 		return get_unstuck(d, word == "unmap");
 	if (word == "busy")
 		keep_busy(d);
-	const bool worked = use(d);
+	// Further answers to the write, which a busy server sends late: as long as nothing else has
+	// its slot, they are nobody's. Behind that nobody could tell them from answers to the read.
+	const bool worked = use(d, seconds(word == "slowly" ? 1 : 0));
 	if (outcome == "any")
 		return "";
 	return first_of({expect(worked, outcome == "ok", "I/O"), do_more(word, d)});
@@ -214,7 +242,7 @@ std::string visit_lie(const Addresses &addresses, const Told &told)
 	if (word == "accomplice")
 		if (const int code = other.map(told.port))
 			return "map_device of another session: " + name_of(code);
-	const int code = d.map(told.port);
+	const int code = d.map(told.port, told.lie.auth);
 	if (colon != all.npos) {
 		if (one_of(name_of(code), all.substr(colon + 1)))
 			return "";
@@ -232,12 +260,12 @@ std::string visit_lie(const Addresses &addresses, const Told &told)
 }
 
 // In a session of the same name.
-std::string visit_honest(const Addresses &addresses, const Told &told, uint16_t honest)
+std::string visit_honest(const Tour &tour, const Told &told)
 {
-	MappedDisk d(addresses, told.lie.name);
+	MappedDisk d(tour.addresses, told.lie.name);
 	if (d.session_exists())
 		return "the session is still there";
-	if (const int code = d.map(honest))
+	if (const int code = d.map(tour.honest.port, tour.honest.lie.auth))
 		return "an honest session afterwards: " + name_of(code);
 	return first_of({expect(use(d), true, "I/O in an honest session afterwards"),
 			 expect(d.unmap("normal"), 0, "unmap of an honest session afterwards")});
@@ -250,14 +278,15 @@ bool is_slow(const Lie &lie)
 	return lie.outcome.find("late") != std::string::npos;
 }
 
-std::string visit(const Addresses &addresses, const Told &told, uint16_t honest)
+std::string visit(const Tour &tour, const Told &told)
 {
 	const auto begin = Clock::now();
-	std::string text = visit_lie(addresses, told);
+	std::string text = visit_lie(tour.addresses, told);
 	const auto took = std::chrono::duration_cast<seconds>(Clock::now() - begin);
 	if (text.empty() && is_slow(told.lie) && (took < kTimeoutMin || took > kTimeoutMax))
 		text = "took " + std::to_string(took.count()) + " s";
-	return first_of({text, visit_honest(addresses, told, honest)});
+	const bool after = tour.after.empty() || !std::system(tour.after.c_str());
+	return first_of({text, expect(after, true, tour.after), visit_honest(tour, told)});
 }
 
 } // namespace peer

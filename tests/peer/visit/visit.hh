@@ -9,13 +9,20 @@ namespace peer {
 
 struct Told {
 	Lie lie;
-	uint16_t port;
+	uint16_t port = 0;
 };
 
 // Whether the client needs one of its timeouts of 30 s to notice.
 bool is_slow(const Lie &lie);
 
-// Empty if all was as the lie's outcome says. `honest` is the port of a server that does not lie.
-std::string visit(const Addresses &addresses, const Told &told, uint16_t honest);
+// How all of them are visited.
+struct Tour {
+	Addresses addresses;
+	Told honest;	   // of a server that does not lie
+	std::string after; // a command that has to work behind each lie, or nothing
+};
+
+// Empty if all was as the lie's outcome says.
+std::string visit(const Tour &tour, const Told &told);
 
 } // namespace peer

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+// Connection requests of paths that are challenged, and their way into a session.
+#include <rtrs/server/applicants.hh>
+
+#include <cxxrt/log.hh>
+#include <rtrs/pure/fence.hh>
+#include <rtrs/server/server.hh>
+
+using namespace cxxrt;
+
+namespace rtrs::server {
+
+// By what the client says, and by where it really is: what somebody else says of himself does not
+// get in the way of an attempt, nor into it.
+Path *Applicants::find(State &s, const ConnectRequestFields &fields, const rdma_cm_id &id)
+{
+	for (Path &path : s.list)
+		if (!path.closing() && path.id() == fields.path &&
+		    path.proof()->from == real_address(id) &&
+		    path.ends().same_hosts(PathEnds::of(id)))
+			return &path;
+	return nullptr;
+}
+
+Path *Applicants::find_sibling(State &s, const Uuid &session)
+{
+	for (Path &path : s.list)
+		if (!path.closing() && path.asked().session == session &&
+		    path.proof()->life != SessionLife::Joins)
+			return &path;
+	return nullptr;
+}
+
+Status Applicants::connect(Server &server, rdma_cm_id *id, const rdma_conn_param &request,
+			   const ConnectRequestFields &fields)
+{
+	return list_.with([&](State &s) -> Status {
+		Path *path = find(s, fields, *id);
+		if (!fields.cid.is_service())
+			return path ? path->add_connection(id, request, fields)
+				    : Status(err::enoent);
+		if (path) {
+			if (!path->is_older_than(fields))
+				return err::econnreset;
+			// Of the same host, and neither has proven anything.
+			path->close();
+		}
+		path = TRY(begin(s, server, *id, request, fields));
+		const Status added = path->add_connection(id, request, fields);
+		// As in Session::connect().
+		if (!added.ok() && path->is_unused())
+			path->close();
+		return added;
+	});
+}
+
+Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
+				 const rdma_conn_param &request, const ConnectRequestFields &fields)
+{
+	const Server::ProvenLife life = server.proven_life(fields.session);
+	if (!life.lives && !fields.first_connection && !(life.known && fields.fences))
+		return err::enxio;
+	// Paths of one client come together, and are to be in one session, whichever is first.
+	Path *const sibling = life.lives ? nullptr : find_sibling(s, fields.session);
+
+	Box<Exchange> exchange = TRY(make_box<Exchange>(GFP_KERNEL));
+	(void)exchange->go(ServerAuthEvent::ChoseProof);
+	get_random_bytes(exchange->nonce.bytes, sizeof(exchange->nonce.bytes));
+	// parse_connect_request() found that there is so much.
+	__builtin_memcpy(exchange->request, request.private_data, sizeof(exchange->request));
+	exchange->from = real_address(id);
+	if (life.lives || (sibling && sibling->proof()->life == SessionLife::Begins))
+		exchange->life = SessionLife::Joins;
+	const u32 instance = life.lives ? life.instance
+			     : sibling	? sibling->instance()
+					: get_random_u32();
+	if (!s.last_serial)
+		s.last_serial = get_random_u32();
+	s.last_serial = next_serial(s.last_serial);
+	Ref<Path> path =
+	    TRY(Path::create(server, id, fields, s.last_serial, instance, move(exchange)));
+	s.list.push_back(*path);
+	WRITE_ONCE(s.count, s.count + 1);
+	path->start_handshake_timer();
+	// The list's reference.
+	return path.release();
+}
+
+bool Applicants::same_session(const Path &a, const Path &b)
+{
+	return &a != &b && a.instance() == b.instance() && a.asked().session == b.asked().session;
+}
+
+// The first to ask is the one: the others join what he begins. If that fails they come again.
+Status Applicants::begin_session(Path &path)
+{
+	return list_.with([&](State &s) -> Status {
+		if (path.proof()->life == SessionLife::Joins) {
+			for (Path &other : s.list)
+				if (same_session(path, other) && !other.closing() &&
+				    other.proof()->life == SessionLife::Begins)
+					return err::eagain;
+			return kSessionEnded;
+		}
+		path.proof()->life = SessionLife::Begins;
+		for (Path &other : s.list)
+			if (same_session(path, other))
+				other.proof()->life = SessionLife::Joins;
+		return {};
+	});
+}
+
+bool Applicants::promote(Path &path)
+{
+	return list_.with([&](State &s) {
+		s.list.remove(path);
+		WRITE_ONCE(s.count, s.count - 1);
+		return path.go_on();
+	});
+}
+
+void Applicants::remove(Path &path)
+{
+	list_.with([&](State &s) {
+		s.list.remove(path);
+		WRITE_ONCE(s.count, s.count - 1);
+	});
+	Ref<Path>::adopt(&path).reset();
+}
+
+void Applicants::close_all()
+{
+	list_.with([](State &s) {
+		for (Path &path : s.list)
+			path.close();
+	});
+}
+
+} // namespace rtrs::server

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the server has of the proof of one attempt of a path (protocol J.3).
+//
+// Owner: the path, from its creation until it is CONNECTED, or to its end. Written by connection
+// requests, under the lock of those who apply; read by the work item of INFO, which comes when all
+// connections are there. No secret is in it.
+#pragma once
+
+#include <cxxrt/kernel.hh>
+#include <rtrs/pure/auth_exchange.hh>
+#include <rtrs/pure/auth_proof.hh>
+#include <rtrs/pure/failure_limit.hh>
+#include <rtrs/wire/private_data.hh>
+
+namespace rtrs::server {
+
+// How often a path looks whether it still may be there.
+constexpr unsigned long kStandingInterval = HZ;
+
+// How an attempt stands to the session whose instance its REP has said. No instance has two lives:
+// who Joins begins none, so that what another one of the same REP has begun, and has ended, is not
+// begun again.
+enum class SessionLife : u8 {
+	MayBegin,
+	Begins, // it has proven who it is, and is about to
+	Joins,	// it lives, or another one begins it
+};
+
+struct Exchange {
+	ServerAuth state = ServerAuth::Undecided;
+	FailureLimit<>::Address from = {}; // where the client really is
+	ServerNonce nonce = {};
+	SessionLife life = SessionLife::MayBegin; // under the lock of those who apply
+	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0
+	ConnectReply reply = {};
+	Mac of_client = {};
+
+	// False if that is the end of it.
+	bool go(ServerAuthEvent event)
+	{
+		state = after(state, event);
+		return state != ServerAuth::Refused;
+	}
+};
+
+} // namespace rtrs::server

@@ -6,6 +6,8 @@
 
 namespace {
 
+using rnbdadm::Host;
+
 bool has(const std::string &text, const std::string &part)
 {
 	return text.find(part) != std::string::npos;
@@ -82,6 +84,26 @@ TEST(RnbdadmLine, MistakesAreNamed)
 	}
 }
 
+TEST(RnbdadmMap, Proofs)
+{
+	FakeHost host;
+	host.client();
+	const std::string line = "map /dev/sda -s other -p 10.0.0.9 ";
+	host.put("/sys/class/rnbd-client/ctl/map_device", "Usage: [auth=<policy>] [key=<name>]");
+	Outcome o = run_line(host, line + "--key client7 --auth required");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_EQ(host.writes[0],
+		  "/sys/class/rnbd-client/ctl/map_device <- sessname=other path=ip:10.0.0.9 "
+		  "device_path=/dev/sda auth=required key=client7");
+	// What would connect without the proof that was asked for does not connect.
+	host.put("/sys/class/rnbd-client/ctl/map_device", "Usage");
+	o = run_line(host, "map /dev/sdb -s another -p 10.0.0.9 --key client7");
+	EXPECT_EQ(o.code, 9);
+	EXPECT_TRUE(has(o.err, "knows no auth and no key")) << o.err;
+	for (const char *bad : {"--auth always", "--key a/b", "--key a --auth off"})
+		EXPECT_EQ(run_line(host, line + bad).code, 2) << bad;
+}
+
 TEST(RnbdadmMap, NewSession)
 {
 	FakeHost host;
@@ -113,8 +135,20 @@ TEST(RnbdadmMap, NoPathTimeoutIsSet)
 {
 	FakeHost host;
 	host.client();
+	// With the mapping: a disk without it is never there.
 	EXPECT_EQ(run_line(host, "map /dev/sda --no-path-timeout 30").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{
+				   "/sys/class/rnbd-client/ctl/map_device <- sessname=store "
+				   "device_path=/dev/sda no_path_timeout=30"});
 	EXPECT_EQ(host.text("/sys/block/rnbd2/rnbd/no_path_timeout"), "30");
+	// A module whose usage does not know it gets it afterwards, and --dry-run says so.
+	host.put("/sys/class/rnbd-client/ctl/map_device", "Usage");
+	EXPECT_EQ(run_line(host, "map /dev/sdb --no-path-timeout 30 --dry-run").out,
+		  "write 'sessname=store device_path=/dev/sdb' to "
+		  "/sys/class/rnbd-client/ctl/map_device\n"
+		  "write '30' to /sys/block/<the new disk>/rnbd/no_path_timeout\n");
+	EXPECT_EQ(run_line(host, "map /dev/sdb --no-path-timeout 30").code, 0);
+	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd3/rnbd/no_path_timeout <- 30");
 }
 
 TEST(RnbdadmMap, Refusals)
@@ -133,7 +167,11 @@ TEST(RnbdadmMap, Refusals)
 			      {EACCES, 1, "refuses access"},
 			      {EUSERS, 1, "as many sessions"},
 			      {ECONNRESET, 1, "rnbd_server is not loaded"},
-			      {ETIMEDOUT, 7, "not decided within"},
+			      // The kernel's own limit is no limit of this program.
+			      {ETIMEDOUT, 1, "the kernel has given up: nobody answers"},
+			      {ETIMEDOUT, 1, "ping <address>"},
+			      {Host::kCancelled, 7, "not decided within 90 s, and given up"},
+			      {Host::kGoesOn, 7, "within 90 s; the kernel goes on with it"},
 			      {EEXIST, 5, "already"}};
 	for (const Case &c : cases) {
 		host.errors["map_device"] = c.error;
@@ -263,48 +301,6 @@ TEST(RnbdadmUnmap, ARecordOfAnotherMappingIsNone)
 	host.put("/run/rnbd/devices/rnbd0", "store\n/dev/old\n-");
 	EXPECT_EQ(run_line(host, "unmap --all").code, 0);
 	EXPECT_TRUE(host.exists("/sys/block/rnbd0"));
-}
-
-TEST(RnbdadmDevice, RemapResizeRecover)
-{
-	FakeHost host;
-	host.client(true);
-	host.put("/sys/block/rnbd1/rnbd/state", "closed");
-	EXPECT_EQ(run_line(host, "remap rnbd0").code, 0);
-	EXPECT_TRUE(host.writes.empty());
-	EXPECT_EQ(run_line(host, "resize rnbd0 4G").code, 0);
-	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd0/rnbd/resize <- 8388608");
-	EXPECT_EQ(run_line(host, "resize rnbd0 1G").code, 2);
-	EXPECT_EQ(run_line(host, "resize rnbd0 1G --shrink").code, 0);
-	EXPECT_EQ(run_line(host, "recover --all").code, 0);
-	EXPECT_EQ(host.text("/sys/block/rnbd1/rnbd/state"), "open");
-	EXPECT_EQ(host.text("/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1/state"),
-		  "connected");
-}
-
-TEST(RnbdadmDevice, ForcedRemapMapsItAsItWas)
-{
-	FakeHost host;
-	host.client();
-	host.put("/sys/block/rnbd1/rnbd/no_path_timeout", "30");
-	EXPECT_EQ(run_line(host, "remap rnbd1 --force").code, 0);
-	EXPECT_EQ(host.writes[0], "/sys/block/rnbd1/rnbd/unmap_device <- normal");
-	EXPECT_EQ(host.writes[1], "/sys/class/rnbd-client/ctl/map_device <- sessname=store "
-				  "path=ip:10.0.0.2@ip:10.0.0.1 path=ip:10.0.1.2@ip:10.0.1.1 "
-				  "device_path=/dev/nvme1n1 access_mode=ro");
-	EXPECT_EQ(host.text("/sys/block/rnbd2/rnbd/no_path_timeout"), "30");
-	// It was not ours, and is not now.
-	EXPECT_FALSE(host.exists("/run/rnbd/devices/rnbd2"));
-}
-
-TEST(RnbdadmDevice, RecoverOnSomePathsIsPartial)
-{
-	FakeHost host;
-	host.client(true);
-	host.errors["ip:10.0.1.1/reconnect"] = ENOTCONN;
-	Outcome o = run_line(host, "recover rnbd0");
-	EXPECT_EQ(o.code, 10);
-	EXPECT_TRUE(has(o.err, "did not accept")) << o.err;
 }
 
 TEST(RnbdadmPath, AddRemoveReconnect)

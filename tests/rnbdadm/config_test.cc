@@ -119,6 +119,112 @@ TEST(RnbdadmConfig, MistakesNameFileAndLine)
 	EXPECT_TRUE(has(err, ":2:") && has(err, ":3:")) << err;
 }
 
+TEST(RnbdadmConfig, AMistakeCostsItsSectionOnly)
+{
+	FakeHost host;
+	host.client();
+	host.server();
+	for (int i : {0, 1})
+		host.drop("/sys/block/rnbd" + std::to_string(i));
+	host.drop("/sys/class/rtrs-client/store");
+	std::string text = std::string(kGood) +
+			   "[device late]\nsession = store\ndevice = /dev/late\nacess = ro\n"
+			   "[session other]\npath = 10.0.9\n"
+			   "[device far]\nsession = other\ndevice = /dev/far\n"
+			   "[export e1]\ndevice = /dev/x\naddress = 10.0.0.0/40\n"
+			   "[export e2]\ndevice = /dev/y\n";
+	host.put(rnbdadm::kConfigFile, text);
+	const std::string at = rnbdadm::kConfigFile + ":";
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 13) << o.err;
+	EXPECT_EQ(o.out, "device late: faulty\ndevice far: faulty\nexport e1: faulty\n"
+			 "device data: mapped\ndevice vm-1: mapped\nexport e2: exported\n");
+	EXPECT_TRUE(has(o.err, at + "24: a device has no key 'acess', did you mean 'access'"))
+	    << o.err;
+	EXPECT_TRUE(has(o.err, at + "26: '10.0.9' is no address")) << o.err;
+	EXPECT_TRUE(has(o.err, at + "27: its session other has a mistake: " + at + "26")) << o.err;
+	EXPECT_TRUE(has(o.err, at + "32: '10.0.0.0/40' is no address")) << o.err;
+	// A unit asks for one device: another one's mistake is not its own.
+	o = run_line(host, "apply -- data");
+	EXPECT_EQ(o.code, 0);
+	EXPECT_EQ(o.err, "");
+	o = run_line(host, "apply -- late");
+	EXPECT_EQ(o.code, 11);
+	EXPECT_TRUE(has(o.err, at + "24: ")) << o.err;
+	EXPECT_FALSE(has(o.err, "10.0.9")) << o.err;
+	o = run_line(host, "apply --exports");
+	EXPECT_EQ(o.code, 13);
+	EXPECT_FALSE(has(o.err, "acess")) << o.err;
+	EXPECT_TRUE(has(o.err, "10.0.0.0/40")) << o.err;
+	// What runs of a faulty section is nobody else's.
+	host.put("/run/rnbd/devices/rnbd7", "store\n/dev/late\nlate");
+	host.device(7, "store", "/dev/late", "ro");
+	o = run_line(host, "diff");
+	EXPECT_EQ(o.code, 13);
+	EXPECT_FALSE(has(o.out, "late")) << o.out;
+	EXPECT_EQ(run_line(host, "complete mapping").out, "data\nvm-1\n");
+	// A failure beside a mistake may pass, a mistake does not.
+	host.put("/sys/block/rnbd2/rnbd/access_mode", "ro");
+	for (const auto &d : rnbdadm::read_devices(host))
+		if (d.device_path == "/dev/nvme0n1")
+			host.put(d.folder + "/access_mode", "ro");
+	EXPECT_EQ(run_line(host, "apply").code, 10);
+}
+
+TEST(RnbdadmConfig, WhatDefaultsMeantIsNotGuessed)
+{
+	FakeHost host;
+	host.client();
+	for (const char *line : {"acess = ro", "access = or", "access ro"}) {
+		host.put(rnbdadm::kConfigFile,
+			 std::string("[defaults]\n") + line +
+			     "\n[session store]\npath = 10.0.0.2@10.0.0.1\n"
+			     "[device a]\nsession = store\ndevice = /dev/nvme0n1\n"
+			     "[device b]\nsession = store\ndevice = /dev/nvme1n1\naccess = ro\n");
+		Outcome o = run_line(host, "apply");
+		EXPECT_EQ(o.code, 13) << line;
+		EXPECT_EQ(o.out, "device a: faulty\ndevice b: unchanged\n") << line << o.err;
+		EXPECT_TRUE(has(o.err, "rnbd.conf:5: device a has access of [defaults], where "
+				       "/etc/rnbd/rnbd.conf:2 is wrong"))
+		    << o.err;
+	}
+}
+
+TEST(RnbdadmConfig, OfTwoTheFirstHolds)
+{
+	FakeHost host;
+	host.client();
+	host.put(rnbdadm::kConfigFile,
+		 std::string(kGood) + "[device data]\nsession = store\ndevice = /dev/z\n");
+	Outcome o = run_line(host, "apply data");
+	EXPECT_EQ(o.code, 13);
+	EXPECT_TRUE(has(o.out, "device data: changed")) << o.out;
+	EXPECT_TRUE(has(o.err, "rnbd.conf:21: device data was described at")) << o.err;
+}
+
+TEST(RnbdadmConfig, CheckSaysWhere)
+{
+	FakeHost host;
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "check");
+	EXPECT_EQ(o.code, 0);
+	EXPECT_EQ(o.out, "no mistake: 1 session, 2 devices, 0 exports\n");
+	host.put("/etc/rnbd/rnbd.conf.d/x.conf", "[devise x]\n[device y]\nsesion = store");
+	o = run_line(host, "check");
+	EXPECT_EQ(o.code, 11);
+	EXPECT_EQ(o.out, "/etc/rnbd/rnbd.conf.d/x.conf:1: there is no section 'devise', did you "
+			 "mean 'device'?\n/etc/rnbd/rnbd.conf.d/x.conf:3: a device has no key "
+			 "'sesion', did you mean 'session'?\n");
+	EXPECT_TRUE(host.writes.empty());
+	o = run_line(host, "check -o csv");
+	EXPECT_TRUE(has(o.out, "rnbd.conf.d/x.conf,3,device y,\"a device has no key")) << o.out;
+	EXPECT_TRUE(has(run_line(host, "check -o json").out, "\"line\": 3")) << o.out;
+	host.put("/tmp/draft", "[session a]");
+	o = run_line(host, "check /tmp/draft");
+	EXPECT_EQ(o.out, "/tmp/draft:1: session a has no path\n");
+	EXPECT_EQ(run_line(host, "check /tmp/none").code, 3);
+}
+
 TEST(RnbdadmConfig, ApplyIsIdempotent)
 {
 	FakeHost host;
@@ -175,11 +281,56 @@ TEST(RnbdadmConfig, DiffShowsBothSides)
 	expect_golden("diff.json", run_line(host, "diff -o json").out);
 }
 
+TEST(RnbdadmConfig, ThePortIsKept)
+{
+	FakeHost host;
+	host.client();
+	const std::string port = "/sys/class/rtrs-client/store/dest_port";
+	host.put(port, "4321");
+	EXPECT_TRUE(has(run_line(host, "save").out, "port = 4321\n"));
+	EXPECT_TRUE(has(run_line(host, "session show store").out, "4321"));
+	host.put(rnbdadm::kConfigFile, kGood);
+	Outcome o = run_line(host, "diff");
+	EXPECT_TRUE(has(o.out, "port")) << o.out;
+	// The session may be with another server.
+	o = run_line(host, "apply data");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "session store is with port 4321, and 1234 is configured")) << o.err;
+	// Modules of the kernel do not tell it, the configuration does.
+	host.drop(port);
+	host.put(rnbdadm::kConfigFile, "[session store]\npath = 10.0.0.1\nport = 77");
+	EXPECT_TRUE(has(run_line(host, "save").out, "port = 77\n"));
+}
+
+TEST(RnbdadmConfig, ProofsAreKept)
+{
+	FakeHost host;
+	host.client();
+	const std::string store = "/sys/class/rtrs-client/store/";
+	host.put(store + "auth", "required");
+	host.put(store + "key", "client7");
+	EXPECT_TRUE(has(run_line(host, "save").out, "auth = required\nkey = client7\n"));
+	host.put(rnbdadm::kConfigFile, kGood);
+	EXPECT_TRUE(has(run_line(host, "diff").out, "client7"));
+	// What is open with a proof is not taken for what is configured without.
+	Outcome o = run_line(host, "apply data");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "session store is open with another auth or key")) << o.err;
+	for (const char *bad : {"auth = always", "key = a/b", "auth = off\nkey = a"}) {
+		host.put(rnbdadm::kConfigFile,
+			 std::string("[session x]\npath = 10.0.0.1\n") + bad +
+			     "\n[device d]\nsession = x\ndevice = /dev/sda\n");
+		EXPECT_NE(run_line(host, "check").code, 0) << bad;
+	}
+}
+
 TEST(RnbdadmConfig, WhatIsSavedAppliesToItself)
 {
 	FakeHost host;
 	host.client();
 	host.server();
+	EXPECT_EQ(run_line(host, "save --file /etc/rnbd/rnbd.conf").code, 1);
+	host.put("/etc/rnbd/60-rnbd.rules", "");
 	EXPECT_EQ(run_line(host, "save --file /etc/rnbd/rnbd.conf").code, 0);
 	expect_golden("save.txt", host.text("/etc/rnbd/rnbd.conf") + "\n");
 	EXPECT_EQ(run_line(host, "save --file /etc/rnbd/rnbd.conf").code, 5);
@@ -252,6 +403,16 @@ TEST(RnbdadmConfig, UnitsForSystemd)
 	host.put(rnbdadm::kConfigFile, kGood);
 	EXPECT_EQ(run_line(host, "generate units /run/units").code, 0);
 	EXPECT_TRUE(host.exists("/run/units/rnbd-client.target.wants/rnbd@vm-1.service"));
+	// A mistake keeps no other device away, and its own unit is there to say it.
+	host.put(rnbdadm::kConfigFile, std::string(kGood) + "[device x]\nsesion = store\n");
+	Outcome o = run_line(host, "generate units /run/other");
+	EXPECT_EQ(o.code, 13);
+	EXPECT_TRUE(has(o.err, "rnbd.conf:22: a device has no key 'sesion'")) << o.err;
+	for (const char *name : {"data", "vm-1", "x"})
+		EXPECT_TRUE(host.exists(
+		    fmt::format("/run/other/rnbd-client.target.wants/rnbd@{}.service", name)));
+	host.put(rnbdadm::kConfigFile, "[devise x]");
+	EXPECT_EQ(run_line(host, "generate units /run/third").code, 11);
 }
 
 TEST(RnbdadmConfig, CompletionKnowsTheNames)

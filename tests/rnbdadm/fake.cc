@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <unistd.h>
+
 using namespace rnbdadm;
 
 namespace testing_support {
@@ -26,6 +28,11 @@ Folder::~Folder()
 {
 	std::error_code error;
 	fs::remove_all(path_, error);
+}
+
+FakeHost::FakeHost() : Folder(), Host(Folder::path()), owner(getuid())
+{
+	fs::create_directories(place("/sys/class"));
 }
 
 void FakeHost::put(const std::string &path, const std::string &text)
@@ -63,6 +70,9 @@ void FakeHost::device(int number, const std::string &session, const std::string 
 void FakeHost::session(const std::string &name)
 {
 	std::string folder = "/sys/class/rtrs-client/" + name;
+	put(folder + "/dest_port", "1234");
+	put(folder + "/auth", "optional");
+	put(folder + "/key", "");
 	put(folder + "/mp_policy", "min-inflight (MI: 1)");
 	put(folder + "/mpath_policy", "min-inflight (MI: 1)");
 	put(folder + "/max_reconnect_attempts", "30");
@@ -110,8 +120,10 @@ void FakeHost::hca(const std::string &name, const std::string &netdev, const std
 
 void FakeHost::client(bool degraded)
 {
-	put(kMapDevice, "Usage");
+	put(kMapDevice, "Usage: [no_path_timeout=<seconds|-1>] [auth=<policy>] [key=<name>]");
 	put("/sys/module/rnbd_client/parameters/trust_write_zeroes", "N");
+	put("/proc/sys/kernel/osrelease", "6.1.0-56-amd64");
+	modules("6.1.0-56-amd64", "updates/dkms", "DKMS module signing key");
 	put("/proc/self/mountinfo", "30 1 252:0 / /srv/data rw - ext4 /dev/rnbd0 rw");
 	put("/proc/swaps", "Filename Type Size Used Priority");
 	session("store");
@@ -154,15 +166,35 @@ void FakeHost::server()
 	put("/sys/kernel/config/rnbd/exports/vm1/device_path", "/dev/vg0/vm1");
 	put("/sys/kernel/config/rnbd/exports/vm1/access", "rw");
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_sessions", "alpha beta");
+	put("/sys/kernel/config/rnbd/exports/vm1/allowed_keys", "");
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_addresses", "10.0.0.0/30 fd00::2");
 	put("/sys/kernel/config/rnbd/exports/vm1/enable", "1");
 	put("/sys/kernel/config/rnbd/exports/vm1/users", "1");
 	put("/sys/kernel/config/rnbd/exports/vm1/denied", "0");
 }
 
+std::optional<ModuleFile> FakeHost::module_file(const std::string &release,
+						const std::string &name) const
+{
+	auto found = module_files.find(release + " " + name);
+	return found == module_files.end() ? std::nullopt : std::optional(found->second);
+}
+
+void FakeHost::modules(const std::string &release, const std::string &folder,
+		       const std::string &signer)
+{
+	fs::create_directories(place("/lib/modules/" + release + "/kernel"));
+	for (const char *name :
+	     {"rtrs_core", "rtrs_client", "rtrs_server", "rnbd_client", "rnbd_server"})
+		module_files[release + " " + name] = {folder + "/" + replace_all(name, "_", "-") +
+							  ".ko",
+						      "1.0.0", "ABC", !signer.empty(), signer};
+}
+
 int FakeHost::map(const std::string &line)
 {
-	std::string session_name, device_path, access = "rw";
+	std::string session_name, device_path, access = "rw", port = "1234", timeout = "0";
+	std::string auth = "optional", key_name;
 	std::vector<std::string> paths;
 	for (const std::string &word : split(line)) {
 		std::string key = word.substr(0, word.find('='));
@@ -175,9 +207,20 @@ int FakeHost::map(const std::string &line)
 			access = value;
 		else if (key == "path")
 			paths.push_back(value);
+		else if (key == "dest_port")
+			port = value;
+		else if (key == "no_path_timeout")
+			timeout = value;
+		else if (key == "auth")
+			auth = value;
+		else if (key == "key")
+			key_name = value;
 	}
 	if (!exists("/sys/class/rtrs-client/" + session_name)) {
 		session(session_name);
+		put("/sys/class/rtrs-client/" + session_name + "/dest_port", port);
+		put("/sys/class/rtrs-client/" + session_name + "/auth", auth);
+		put("/sys/class/rtrs-client/" + session_name + "/key", key_name);
 		for (const std::string &p : paths) {
 			std::size_t at = p.find('@');
 			path(session_name,
@@ -186,6 +229,7 @@ int FakeHost::map(const std::string &line)
 		}
 	}
 	device(next_, session_name, device_path, access);
+	put(fmt::format("/sys/block/rnbd{}/rnbd/no_path_timeout", next_ - 1), timeout);
 	return 0;
 }
 
@@ -201,9 +245,15 @@ int FakeHost::write(const std::string &path, const std::string &text, double)
 	std::string folder = path.substr(0, path.rfind('/'));
 	if (name == "map_device")
 		return map(text);
-	if (name == "unmap_device")
+	if (name == "unmap_device") {
+		// A session ends with its last device.
+		std::string session = this->text(folder + "/session");
 		drop(folder.substr(0, folder.rfind('/')));
-	else if (name == "remap_device")
+		std::vector<Device> left = read_devices(*this);
+		if (std::none_of(left.begin(), left.end(),
+				 [&](const Device &d) { return d.session == session; }))
+			drop("/sys/class/rtrs-client/" + session);
+	} else if (name == "remap_device")
 		put(folder + "/state", "open");
 	else if (name == "resize")
 		put(folder.substr(0, folder.rfind('/')) + "/size", text);
@@ -221,13 +271,23 @@ int FakeHost::write(const std::string &path, const std::string &text, double)
 	return 0;
 }
 
+std::vector<int> FakeHost::write_all(const std::vector<Order> &orders, double seconds)
+{
+	std::vector<int> answers;
+	if (!orders.empty())
+		rounds.push_back(orders.size());
+	for (const Order &order : orders)
+		answers.push_back(write(order.path, order.text, seconds));
+	return answers;
+}
+
 int FakeHost::make_folder(const std::string &path)
 {
 	// As configfs does, a folder comes with its files.
 	int error = Host::make_folder(path);
 	if (!error)
-		for (const char *file :
-		     {"device_path", "access", "allowed_sessions", "allowed_addresses", "enable"})
+		for (const char *file : {"device_path", "access", "allowed_sessions",
+					 "allowed_keys", "allowed_addresses", "enable"})
 			put(path + "/" + file, "");
 	return error;
 }
@@ -236,6 +296,39 @@ int FakeHost::remove_folder(const std::string &path)
 {
 	drop(path);
 	return 0;
+}
+
+int FakeHost::add_kernel_key(const std::string &description, const unsigned char *secret,
+			     std::size_t size)
+{
+	if (!ring)
+		return ENOKEY;
+	if (key_error)
+		return key_error;
+	for (const KernelKey &key : *ring)
+		if (key.description == description)
+			return EACCES;
+	ring->push_back({static_cast<std::int32_t>(ring->size()) + 100, "logon", description, 0});
+	secrets[description] = std::string(reinterpret_cast<const char *>(secret), size);
+	return 0;
+}
+
+int FakeHost::remove_kernel_key(std::int32_t serial)
+{
+	if (key_error)
+		return key_error;
+	return ring && std::erase_if(*ring, [&](const KernelKey &k) { return k.serial == serial; })
+		   ? 0
+		   : ENOENT;
+}
+
+int FakeHost::load_module(const std::string &name)
+{
+	if (!module_error) {
+		loaded.push_back(name);
+		ring.emplace();
+	}
+	return module_error;
 }
 
 Outcome run_words(FakeHost &host, const std::vector<std::string> &words)

@@ -27,7 +27,7 @@ private:
 
 class FakeHost : private Folder, public rnbdadm::Host {
 public:
-	FakeHost() : Folder(), Host(Folder::path()) {}
+	FakeHost();
 
 	// A file below the root, with its folders; a newline is added.
 	void put(const std::string &path, const std::string &text);
@@ -46,9 +46,15 @@ public:
 
 	// The modules: maps, unmaps, connects. What `errors` names is refused with its errno.
 	int write(const std::string &path, const std::string &text, double seconds) override;
+	std::vector<int> write_all(const std::vector<Order> &orders, double seconds) override;
 	int make_folder(const std::string &path) override;
 	int remove_folder(const std::string &path) override;
 	std::vector<rnbdadm::NetAddress> addresses() const override { return nets; }
+	std::optional<rnbdadm::ModuleFile> module_file(const std::string &release,
+						       const std::string &name) const override;
+	// All five modules for a kernel, below its folder; `signer` may be empty.
+	void modules(const std::string &release, const std::string &folder,
+		     const std::string &signer);
 	double now() const override { return time; }
 	void sleep(double seconds) override
 	{
@@ -59,11 +65,31 @@ public:
 
 	bool may_write(const std::string &) const override { return is_root; }
 
+	// The kernel's keyring: a key that is there cannot be written anew.
+	std::optional<std::vector<rnbdadm::KernelKey>> kernel_keys() const override { return ring; }
+	int add_kernel_key(const std::string &description, const unsigned char *secret,
+			   std::size_t size) override;
+	int remove_kernel_key(std::int32_t serial) override;
+	int load_module(const std::string &name) override;
+	void keep_secrets() const override { kept_secrets = true; }
+	std::uint32_t key_owner() const override { return owner; }
+	bool is_privileged() const override { return is_root; }
+	int input() const override { return standard_input; }
+
 	bool is_root = true;
-	std::map<std::string, int> errors; // end of the path -> errno
-	std::vector<std::string> writes;   // "path <- text"
+	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"
+	std::map<std::string, int> errors;			 // end of the path -> errno
+	std::vector<std::string> writes;			 // "path <- text"
+	std::optional<std::vector<rnbdadm::KernelKey>> ring;	 // nothing: rtrs_core is not loaded
+	std::map<std::string, std::string> secrets;		 // by description
+	std::vector<std::string> loaded;			 // modules
+	int module_error = 0, key_error = 0;
+	std::uint32_t owner;
+	int standard_input = -1;
+	mutable bool kept_secrets = false;
 	std::vector<rnbdadm::NetAddress> nets = {{"eth0", "10.0.0.2", false, true},
 						 {"eth1", "10.0.1.2", false, true}};
+	std::vector<std::size_t> rounds; // how many writes began at once; none is no round
 	double time = 1000;
 	std::function<void()> on_sleep;
 

@@ -106,9 +106,14 @@ TEST(RnbdadmGolden, Metrics)
 	prepare(host, true);
 	Outcome o = run_line(host, "metrics");
 	expect_golden("metrics.txt", o.out);
-	EXPECT_TRUE(o.out.ends_with("# EOF\n"));
+	host.put("/var/m.prom", "old");
 	EXPECT_EQ(run_line(host, "metrics --file /var/m.prom").code, 0);
 	EXPECT_EQ(host.text("/var/m.prom") + "\n", o.out);
+	// A name that was mistyped makes no folder.
+	o = run_line(host, "metrics --file /vra/lib/m.prom");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_NE(o.err.find("there is no folder /vra/lib/"), std::string::npos) << o.err;
+	EXPECT_FALSE(host.exists("/vra"));
 }
 
 TEST(RnbdadmGolden, Watch)
@@ -177,6 +182,65 @@ TEST(RnbdadmDoctor, EveryMistakeOfTheConfigurationIsIndented)
 	EXPECT_NE(out.find("\n            /etc/rnbd/rnbd.conf:2"), std::string::npos) << out;
 }
 
+// Both cables are out: the paths count as connected until heartbeats are missed.
+TEST(RnbdadmExplain, ConnectedWithoutACable)
+{
+	FakeHost host;
+	host.client();
+	EXPECT_EQ(run_line(host, "explain rnbd0").code, 0);
+	EXPECT_EQ(run_line(host, "doctor").code, 0);
+	host.put("/sys/class/infiniband/mlx5_0/ports/1/state", "1: DOWN");
+	Outcome o = run_line(host, "explain rnbd0");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_NE(o.out.find("connected, heartbeat answered in 14.5 us, 3 requests in flight; its "
+			     "port mlx5_0:1 is down"),
+		  std::string::npos)
+	    << o.out;
+	o = run_line(host, "doctor");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_NE(o.out.find("disks of session store have paths over it"), std::string::npos);
+}
+
+TEST(RnbdadmExplain, AServerThatFellSilent)
+{
+	FakeHost host;
+	host.client();
+	const std::string path =
+	    "/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1/heartbeats_missed";
+	host.put(path, "1"); // one that is on its way
+	EXPECT_EQ(run_line(host, "explain rnbd0").code, 0);
+	host.put(path, "3");
+	Outcome o = run_line(host, "explain rnbd0");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_NE(o.out.find("no word from the server for 3 heartbeats of 5 s, the path ends after "
+			     "5"),
+		  std::string::npos)
+	    << o.out;
+	host.put(path, "0");
+	host.put("/sys/block/rnbd0/rnbd/oldest_request_ms", "2500");
+	o = run_line(host, "explain rnbd0");
+	EXPECT_NE(o.out.find("note     requests: "), std::string::npos) << o.out;
+}
+
+TEST(RnbdadmExplain, WhyAndWhenAgain)
+{
+	FakeHost host;
+	host.client(true);
+	const std::string path = "/sys/class/rtrs-client/store/paths/ip:10.0.1.2@ip:10.0.1.1/";
+	host.put(path + "last_error", "-111");
+	host.put(path + "attempts", "7");
+	host.put(path + "next_attempt_ms", "12000");
+	std::string out = run_line(host, "explain rnbd0").out;
+	EXPECT_NE(out.find("7 attempts failed so far, 30 are allowed in a row, the next in 12 s"),
+		  std::string::npos)
+	    << out;
+	EXPECT_NE(out.find("the last: nobody listens there"), std::string::npos) << out;
+	host.put(path + "attempts", "30");
+	host.put(path + "next_attempt_ms", "-1");
+	out = run_line(host, "explain rnbd0").out;
+	EXPECT_NE(out.find("it has given up"), std::string::npos) << out;
+}
+
 TEST(RnbdadmExplain, APathThatNeverFailed)
 {
 	FakeHost host;
@@ -205,6 +269,26 @@ TEST(RnbdadmExplain, ADiskThatDoesNotAnswer)
 	host.put(rnbd0 + "waiting_requests", "1");
 	out = run_line(host, "explain rnbd0").out;
 	EXPECT_EQ(out.find(word), std::string::npos) << out;
+}
+
+TEST(RnbdadmStats, OfDevicesToo)
+{
+	FakeHost host;
+	host.client();
+	std::string rnbd0 = "/sys/block/rnbd0/rnbd/";
+	host.put(rnbd0 + "stats/latency_us", "1 us: 0 0\n128 us: 0 0\n>= 4194304 us: 0 0");
+	host.put(rnbd0 + "oldest_request_ms", "250");
+	host.on_sleep = [&] {
+		host.put(rnbd0 + "stats/latency_us",
+			 "1 us: 0 0\n128 us: 60 40\n>= 4194304 us: 0 0");
+	};
+	Outcome o = run_line(host, "top --count 1 --raw -o csv");
+	EXPECT_EQ(o.code, 0) << o.err;
+	o = run_line(host, "stats --count 1");
+	EXPECT_NE(o.out.find("P50"), std::string::npos) << o.out;
+	host.put(rnbd0 + "stats/latency_us", "1 us: 0 0\n128 us: 0 0\n>= 4194304 us: 0 0");
+	o = run_line(host, "top --count 1");
+	EXPECT_NE(o.out.find("128 us  128 us  250 ms  open"), std::string::npos) << o.out;
 }
 
 TEST(RnbdadmStats, AnIntervalMeansWatch)

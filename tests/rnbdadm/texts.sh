@@ -78,7 +78,29 @@ try "bash offers the second word" offers remove rnbdadm path re
 try "bash offers options of a command" offers --poll-queues rnbdadm map --po
 try "bash offers options of all commands" offers --output rnbdadm map --ou
 try "bash offers words of an option" offers migration rnbdadm map x --access mi
+try "bash offers columns of what is listed" offers heartbeat_interval_ms rnbdadm list sessions -c heart
+try "bash offers one more column" offers name,hca rnbdadm list paths -c name,h
+try "bash offers a column to add" offers +firmware rnbdadm hca list -c +f
+try "bash offers no other words for a column" eval '! offers opened rnbdadm list -c o'
 try "bash offers words of a global option" offers json rnbdadm list -o j
+
+# What a build needs: one line in the README, which a build without says itself; the same in the package.
+needed()
+{
+	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$@" |
+		sed -n 's/.*\(apt install build-essential libfmt-dev[a-z0-9 +-]*\).*/\1/p'
+}
+same_needs()
+{
+	local line said
+	line=$(needed "$top/README.md")
+	said=$(g++ -nostdinc -I"$top/tools" -E "$top/tools/rnbdadm/prefix.hh" 2>&1 | needed | head -n 1)
+	[ -n "$line" ] && [ "$line" = "$said" ] &&
+		diff <(tr ' ' '\n' <<<"${line#apt install build-essential }" | sort) <(sed -n \
+			'/^Build-Depends:/,/^[^ ]*:/{s/^ \(.*\),$/\1/p}' "$top/packaging/debian/control" |
+			grep -v '^d[eh]' | sort)
+}
+try "README, a build without its libraries and the package name the same libraries" same_needs
 
 folder=$top/packaging/systemd
 mkdir -p "$work/units"
@@ -90,7 +112,29 @@ cp "$work/units/rnbd@.service" "$work/units/rnbd@x.service"
 for unit in "$work"/units/*; do
 	case $unit in *@.service) continue ;; esac
 	try "systemd takes ${unit##*/}" verify "$unit"
+	case $unit in
+	*.service) try "systemd finds ${unit##*/} little exposed, below 4.0" systemd-analyze security --no-pager \
+		--offline=true --threshold=39 "$unit" ;;
+	esac
 done
+# What the unit loads the server with, by a modprobe of our own: arguments are what modprobe.d says, what the module
+# knows, and what it has to be loaded with.
+loads()
+{
+	mkdir -p "$work/stub"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\n[ "$1" = -c ] && echo "%s" || echo "$*"\n' "$1" >"$work/stub/modprobe"
+	printf '#!/bin/sh\necho "%s"\n' "$2" >"$work/stub/modinfo"
+	chmod +x "$work/stub/modprobe" "$work/stub/modinfo"
+	[ "$(PATH=$work/stub:$PATH sh "$folder/rnbd-server" start)" = "$3" ]
+}
+knows='exports_only:let clients open nothing else (bool)'
+try "the unit's server offers nothing by itself" loads '' "$knows" 'rnbd_server exports_only=Y'
+try "modprobe.d may say that it offers all" loads 'options rnbd_server exports_only=N' "$knows" rnbd_server
+try "modprobe.d may say a folder" loads 'options rnbd_server port_nr=1 dev_search_path=/dev/x' "$knows" rnbd_server
+try "modprobe.d may say other things" loads 'options rnbd_server port_nr=1' "$knows" 'rnbd_server exports_only=Y'
+try "the kernel's own server is not asked for it" loads '' 'port_nr:port (ushort)' rnbd_server
+
 for file in "$top"/packaging/*.json; do
 	[ -e "$file" ] && try "${file##*/} is JSON" python3 -m json.tool "$file"
 done

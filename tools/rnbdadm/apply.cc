@@ -42,6 +42,13 @@ void compare_session(const Host &host, const SessionConfig &wanted, const Sessio
 			if (std::none_of(wanted.paths.begin(), wanted.paths.end(),
 					 [&](const std::string &p) { return same_path(p, path); }))
 				found.push_back({object, "path", "", path.name});
+	if (session.server_port && static_cast<std::int64_t>(*session.server_port) != wanted.port)
+		found.push_back({object, "port", std::to_string(wanted.port),
+				 std::to_string(*session.server_port)});
+	if (session.auth && !wanted.auth.empty() && *session.auth != wanted.auth)
+		found.push_back({object, "auth", wanted.auth, *session.auth});
+	if (session.key && *session.key != wanted.key)
+		found.push_back({object, "key", wanted.key, *session.key});
 	for (const auto &[name, value] : wanted.settings) {
 		auto running = running_value(host, wanted.name, *find_setting(name));
 		if (running != value)
@@ -107,10 +114,25 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 			found.push_back({"export " + wanted.request.name, "mapping",
 					 wanted.request.device_path, ""});
 	}
+	const std::vector<NameList> lists = read_name_lists(host);
+	for (const NameListConfig &wanted : config.name_lists) {
+		auto running = std::find_if(lists.begin(), lists.end(), [&](const NameList &l) {
+			return l.key == wanted.list.key;
+		});
+		for (const auto &[key, want, have] : name_list_differences(
+			 wanted.list, running == lists.end() ? NameList() : *running))
+			found.push_back({"key " + wanted.list.key, key, want, have});
+	}
 	if (!extra)
 		return found;
+	for (const NameList &list : lists)
+		if (!list.clients.empty() && !config.faulty("key", list.key) &&
+		    std::none_of(config.name_lists.begin(), config.name_lists.end(),
+				 [&](const NameListConfig &c) { return c.list.key == list.key; }))
+			found.push_back({"key " + list.key, "client", "", join(list.clients, " ")});
 	for (const Device &device : devices)
-		if (std::none_of(config.devices.begin(), config.devices.end(),
+		if ((device.owner.empty() || !config.faulty("device", device.owner)) &&
+		    std::none_of(config.devices.begin(), config.devices.end(),
 				 [&](const DeviceConfig &d) {
 					 return d.request.session == device.session &&
 						d.request.device_path == device.device_path;
@@ -118,7 +140,8 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 			found.push_back({"device " + device.name, "mapping", "",
 					 device.session + ":" + device.device_path});
 	for (const Export &e : exports)
-		if (std::none_of(config.exports.begin(), config.exports.end(),
+		if (!config.faulty("export", e.name) &&
+		    std::none_of(config.exports.begin(), config.exports.end(),
 				 [&](const ExportConfig &c) { return c.request.name == e.name; }))
 			found.push_back({"export " + e.name, "mapping", "", e.device_path});
 	return found;
@@ -135,6 +158,19 @@ bool apply_session(Call &call, const SessionConfig &wanted)
 	const Session *session = find_session(sessions, wanted.name);
 	if (!session)
 		return false;
+	// It may lead to another server.
+	if (session->server_port && static_cast<std::int64_t>(*session->server_port) != wanted.port)
+		throw Failure(Exit::Failed,
+			      fmt::format("session {} is with port {}, and {} is configured",
+					  wanted.name, *session->server_port, wanted.port),
+			      "unmap its devices first: it ends with the last of them");
+	if ((session->auth && !wanted.auth.empty() && *session->auth != wanted.auth) ||
+	    (session->key && *session->key != wanted.key))
+		throw Failure(Exit::Failed,
+			      fmt::format("session {} is open with another auth or key than "
+					  "configured",
+					  wanted.name),
+			      "unmap its devices first: it ends with the last of them");
 	for (const auto &[name, value] : wanted.settings) {
 		const Setting &setting = *find_setting(name);
 		auto running = running_value(call.host, wanted.name, setting);

@@ -36,43 +36,79 @@ std::int64_t Call::number(const std::string &option, std::int64_t fallback, std:
 
 int Call::try_write(const std::string &path, const std::string &text)
 {
-	if (dry_run) {
-		out << fmt::format("write '{}' to {}\n", text, path);
-		return 0;
+	return try_write_all({{path, text}})[0];
+}
+
+std::vector<int> Call::try_write_all(const std::vector<Host::Order> &orders)
+{
+	for (const Host::Order &order : orders) {
+		if (dry_run)
+			out << printable(fmt::format("write '{}' to {}\n", order.text, order.path));
+		// Else the reason would be taken for the server's.
+		else if (!host.may_write(order.path))
+			throw Failure(Exit::Denied,
+				      fmt::format("no permission to write to {}", order.path),
+				      "run it as root");
 	}
-	// Else the reason would be taken for the server's.
-	if (!host.may_write(path))
-		throw Failure(Exit::Denied, fmt::format("no permission to write to {}", path),
-			      "run it as root");
-	say(fmt::format("writing '{}' to {}", text, path));
+	if (dry_run)
+		return std::vector<int>(orders.size(), 0);
+	for (const Host::Order &order : orders)
+		say(fmt::format("writing '{}' to {}", order.text, order.path));
 	bool told = false;
 	if (terminal.err_is_terminal)
-		host.on_wait = [&](double seconds) {
-			terminal.err << fmt::format("\rwaiting for the kernel: {:.0f} of {:.0f} s ",
-						    seconds, timeout)
-				     << std::flush;
+		host.on_wait = [&](double seconds, std::size_t left) {
+			std::string many = orders.size() > 1
+					       ? fmt::format(", {} of {} decided",
+							     orders.size() - left, orders.size())
+					       : "";
+			terminal.err
+			    << fmt::format("\rwaiting for the kernel: {:.0f} of {:.0f} s{} ",
+					   seconds, timeout, many)
+			    << std::flush;
 			told = true;
 		};
-	int error = host.write(path, text, timeout);
+	std::vector<int> answers = host.write_all(orders, timeout);
 	host.on_wait = nullptr;
 	if (told)
 		terminal.err << "\r\033[K" << std::flush;
-	return error;
+	return answers;
+}
+
+Failure Call::failure_of(int answer, Action action, const std::string &what) const
+{
+	if (answer == Host::kCancelled)
+		return {
+		    Exit::TimedOut,
+		    fmt::format("{}: not decided within {:.0f} s, and given up", what, timeout),
+		    "give it more time with --timeout; see what is left with rnbdadm list tree"};
+	if (answer == Host::kGoesOn)
+		return {Exit::TimedOut,
+			fmt::format("{}: not decided within {:.0f} s; the kernel goes on with it",
+				    what, timeout),
+			"look again with rnbdadm list, or give it more time with --timeout"};
+	return {exit_of(answer, action), fmt::format("{}: {}", what, words_of(answer, action)),
+		advice_of(answer, action)};
 }
 
 void Call::write(const std::string &path, const std::string &text, Action action,
 		 const std::string &what)
 {
-	int error = try_write(path, text);
+	if (int answer = try_write(path, text))
+		throw failure_of(answer, action, what);
+}
+
+void Call::save(const std::string &file, const std::string &content)
+{
+	int error = host.replace_file(file, content);
 	if (!error)
 		return;
-	if (error == ETIMEDOUT)
-		throw Failure(
-		    Exit::TimedOut,
-		    fmt::format("{}: not decided within {:.0f} s; the kernel goes on with it", what,
-				timeout),
-		    "look again with rnbdadm list, or give it more time with --timeout");
-	throw Failure(exit_of(error, action), fmt::format("{}: {}", what, words_of(error, action)));
+	std::string reason = words_of(error, Action::Configure), hint;
+	if (error == ENOENT) {
+		std::string folder = file.substr(0, file.rfind('/') + 1);
+		reason = fmt::format("there is no folder {}", folder.empty() ? "." : folder);
+		hint = "make it first, if its name is right";
+	}
+	throw Failure(exit_of(error), fmt::format("cannot write {}: {}", file, reason), hint);
 }
 
 bool Call::wait_for(const std::function<bool()> &done)
@@ -89,14 +125,19 @@ bool Call::wait_for(const std::function<bool()> &done)
 void Call::say(const std::string &text) const
 {
 	if (verbose)
-		terminal.err << text << '\n';
+		terminal.err << printable(text) << '\n';
+}
+
+void print_failure(std::ostream &err, const Failure &failure)
+{
+	err << "rnbdadm: " << printable(failure.what()) << '\n';
+	if (!failure.hint().empty())
+		err << "  " << replace_all(printable(failure.hint()), "\n", "\n  ") << '\n';
 }
 
 void Call::report(const Failure &failure) const
 {
-	terminal.err << "rnbdadm: " << failure.what() << '\n';
-	if (!failure.hint().empty())
-		terminal.err << "  " << replace_all(failure.hint(), "\n", "\n  ") << '\n';
+	print_failure(terminal.err, failure);
 }
 
 Exit Call::each(std::size_t count, const std::function<void(std::size_t)> &work) const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// apply, save, diff.
+// apply, check, diff, save.
 #include "apply.hh"
 #include "text.hh"
 
@@ -10,86 +10,199 @@
 
 namespace rnbdadm {
 
+void print_outcomes(Call &call, const std::vector<Json> &rows)
+{
+	if (call.style.format != Format::Table)
+		return print_rows(call.out, kOutcomeKind, rows, call.style);
+	for (const Json &row : rows)
+		call.out << printable(fmt::format("{} {}: {}\n", row["object"].get<std::string>(),
+						  row["name"].get<std::string>(),
+						  row["result"].get<std::string>()));
+}
+
 namespace {
+
+std::string count_of(std::size_t n, const char *what)
+{
+	return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// A device or an export; neither if its section has a mistake.
+struct Object {
+	const char *kind;
+	std::string name;
+	const DeviceConfig *device = nullptr;
+	const ExportConfig *exported = nullptr;
+	const NameListConfig *names = nullptr;
+};
+
+// What an apply is about, and what the configuration says wrong about it.
+struct Plan {
+	std::vector<Object> objects;
+	std::vector<Mistake> mistakes;
+};
+
+Plan plan_of_names(const Config &config, const std::vector<std::string> &names)
+{
+	std::vector<std::string> known;
+	for (const DeviceConfig &device : config.devices)
+		known.push_back(device.name);
+	Plan plan;
+	for (const std::string &name : names) {
+		const DeviceConfig *device = config.device(name);
+		if (!device && !config.faulty("device", name))
+			throw Failure(Exit::NotFound, fmt::format("no device '{}' is configured{}",
+								  name, did_you_mean(name, known)));
+		if (device)
+			plan.objects.push_back({"device", name, device});
+		for (const Mistake &m : config.mistakes)
+			if (m.kind == "device" && m.name == name)
+				plan.mistakes.push_back(m);
+	}
+	return plan;
+}
+
+Plan plan_of_all(const Config &config, bool devices, bool exports)
+{
+	Plan plan;
+	if (devices)
+		for (const DeviceConfig &device : config.devices)
+			plan.objects.push_back({"device", device.name, &device});
+	// Names before what they open.
+	if (exports)
+		for (const NameListConfig &n : config.name_lists)
+			plan.objects.push_back({"key", n.list.key, nullptr, nullptr, &n});
+	if (exports)
+		for (const ExportConfig &e : config.exports)
+			plan.objects.push_back({"export", e.request.name, nullptr, &e});
+	for (const Mistake &m : config.mistakes)
+		if (m.kind == "export" || m.kind == "key"
+			? exports
+			: devices || (m.kind != "device" && m.kind != "session"))
+			plan.mistakes.push_back(m);
+	return plan;
+}
 
 Exit apply(Call &call)
 {
-	Config config = read_config(call.host);
-	bool exports = call.has("exports") || !call.has("devices");
-	bool devices = call.has("devices") || !call.has("exports");
+	const Config config = read_config(call.host);
 	if (!call.arguments.empty() && (call.has("exports") || call.has("devices")))
 		throw Failure(Exit::Usage, "apply: name devices, or a kind of objects, not both");
-	std::vector<std::string> names;
-	for (const DeviceConfig &device : config.devices)
-		names.push_back(device.name);
-	std::vector<const DeviceConfig *> chosen;
+	const Plan plan = call.arguments.empty()
+			      ? plan_of_all(config, call.has("devices") || !call.has("exports"),
+					    call.has("exports") || !call.has("devices"))
+			      : plan_of_names(config, call.arguments);
 	std::vector<Json> rows;
-	auto report = [&](const std::string &object, const std::string &name,
+	auto report = [&](const std::string &kind, const std::string &name,
 			  const std::string &result) {
 		Json row;
-		row["object"] = object;
+		row["object"] = kind;
 		row["name"] = name;
 		row["result"] = result;
-		rows.push_back(row);
+		if (std::find(rows.begin(), rows.end(), row) == rows.end())
+			rows.push_back(row);
 	};
-	for (const std::string &name : call.arguments) {
-		if (!config.device(name))
-			throw Failure(Exit::NotFound, fmt::format("no device '{}' is configured{}",
-								  name, did_you_mean(name, names)));
-		chosen.push_back(config.device(name));
+	std::vector<std::string> lines;
+	for (const Mistake &m : plan.mistakes) {
+		lines.push_back(m.line());
+		if ((m.kind == "device" || m.kind == "export" || m.kind == "key") &&
+		    !m.name.empty())
+			report(m.kind, m.name, "faulty");
 	}
-	if (call.arguments.empty() && devices)
-		for (const DeviceConfig &device : config.devices)
-			chosen.push_back(&device);
-	std::size_t count = chosen.size();
-	if (call.arguments.empty() && exports)
-		count += config.exports.size();
-	Exit code = call.each(count, [&](std::size_t i) {
-		bool device = i < chosen.size();
-		std::string name =
-		    device ? chosen[i]->name : config.exports[i - chosen.size()].request.name;
-		const char *object = device ? "device" : "export";
+	if (!lines.empty())
+		call.report(failure_of(lines, "the configuration"));
+	Exit code = call.each(plan.objects.size(), [&](std::size_t i) {
+		const Object &o = plan.objects[i];
 		try {
-			report(object, name,
-			       device ? apply_device(call, config, *chosen[i])
-				      : apply_export(call, config.exports[i - chosen.size()]));
+			report(o.kind, o.name,
+			       o.device	 ? apply_device(call, config, *o.device)
+			       : o.names ? set_name_list(call, o.names->list)
+					 : apply_export(call, *o.exported));
 		} catch (const Failure &failure) {
-			report(object, name, "failed");
+			report(o.kind, o.name, "failed");
 			throw Failure(failure.code(),
-				      fmt::format("{} {}: {}", object, name, failure.what()),
+				      fmt::format("{} {}: {}", o.kind, o.name, failure.what()),
 				      failure.hint());
 		}
 	});
-	if (call.dry_run)
-		return code;
-	if (call.style.format == Format::Table) {
-		for (const Json &row : rows)
-			call.out << fmt::format("{} {}: {}\n", row["object"].get<std::string>(),
-						row["name"].get<std::string>(),
-						row["result"].get<std::string>());
-		return code;
-	}
-	print_rows(call.out, *call.command.kind, rows, call.style);
+	if (!lines.empty())
+		code = plan.objects.empty() ? Exit::Config
+		       : code == Exit::Done ? Exit::Mistakes
+					    : Exit::Partial;
+	if (plan.objects.empty() && lines.empty())
+		call.terminal.err << fmt::format(
+		    "nothing of that kind is configured in {} and {}\n", kConfigFile,
+		    kConfigFolder);
+	if (!call.dry_run)
+		print_outcomes(call, rows);
 	return code;
+}
+
+Exit check(Call &call)
+{
+	for (const std::string &file : call.arguments)
+		if (!call.host.exists(file))
+			throw Failure(Exit::NotFound, fmt::format("there is no file {}", file));
+	const Config config = call.arguments.empty() ? read_config(call.host)
+						     : read_config(call.host, call.arguments);
+	std::vector<Json> rows;
+	for (const Mistake &m : config.mistakes) {
+		std::size_t colon = m.place.rfind(':');
+		Number line =
+		    colon == std::string::npos ? Number() : parse_number(m.place.substr(colon + 1));
+		Json row;
+		row["file"] = m.place.substr(0, line ? colon : std::string::npos);
+		row["line"] = line ? Json(*line) : Json();
+		row["section"] = m.kind.empty() ? Json() : Json(trim(m.kind + " " + m.name));
+		row["text"] = m.text;
+		rows.push_back(row);
+	}
+	if (call.style.format != Format::Table || !call.style.columns.empty())
+		print_rows(call.out, kMistakeKind, rows, call.style);
+	else if (rows.empty())
+		call.out << fmt::format(
+		    "no mistake: {}, {}, {}{}\n", count_of(config.sessions.size(), "session"),
+		    count_of(config.devices.size(), "device"),
+		    count_of(config.exports.size(), "export"),
+		    config.name_lists.empty()
+			? ""
+			: ", " + count_of(config.name_lists.size(), "list of a key"));
+	else
+		for (const Mistake &m : config.mistakes)
+			call.out << printable(m.line()) << '\n';
+	return rows.empty() ? Exit::Done : Exit::Config;
+}
+
+// Mistakes of the whole configuration, said beside what is done without them.
+bool report_mistakes(Call &call, const Config &config)
+{
+	std::vector<std::string> lines;
+	for (const Mistake &m : config.mistakes)
+		lines.push_back(m.line());
+	if (!lines.empty())
+		call.report(failure_of(lines, "the configuration"));
+	return !lines.empty();
 }
 
 Exit diff(Call &call)
 {
+	const Config config = read_config(call.host);
+	const bool mistakes = report_mistakes(call, config);
 	std::vector<Difference> found =
-	    find_differences(call.host, read_config(call.host), !call.has("missing-only"));
+	    find_differences(call.host, config, !call.has("missing-only"));
 	print_rows(call.out, kDifferenceKind, to_rows(found), call.style);
+	if (mistakes)
+		return Exit::Mistakes;
 	return found.empty() ? Exit::Done : Exit::Differs;
 }
 
 Exit save(Call &call)
 {
-	Config known;
+	// What is not loaded must not be saved as if nothing ran.
+	need_modules(call.host);
 	// A configuration with mistakes must not keep one from saving what runs.
-	try {
-		known = read_config(call.host);
-	} catch (const Failure &failure) {
-		call.report(failure);
-	}
+	const Config known = read_config(call.host);
+	report_mistakes(call, known);
 	std::string text = saved_config(call.host, known);
 	if (!call.has("file")) {
 		call.out << text;
@@ -99,9 +212,7 @@ Exit save(Call &call)
 	if (call.host.exists(file) && !call.has("force"))
 		throw Failure(Exit::Exists, fmt::format("{} exists", file),
 			      "give --force to replace it");
-	if (int error = call.host.replace_file(file, text))
-		throw Failure(exit_of(error), fmt::format("cannot write {}: {}", file,
-							  words_of(error, Action::Configure)));
+	call.save(file, text);
 	return Exit::Done;
 }
 
@@ -114,25 +225,39 @@ std::vector<Command> config_commands()
 	     "map and export what is configured",
 	     "Reads /etc/rnbd/rnbd.conf and /etc/rnbd/rnbd.conf.d/*.conf (rnbd.conf(5)) and brings "
 	     "about "
-	     "what is missing: sessions with their paths and settings, devices, exports. What runs "
+	     "what is missing: sessions with their paths and settings, devices, names of keys, "
+	     "exports. What runs "
 	     "as it "
 	     "should is left alone, so it may be called again at any time. Nothing is removed. A "
 	     "line "
 	     "for each object says what happened to it.\n\n"
-	     "Nothing at all is done if the configuration has a mistake.",
+	     "A mistake in the configuration is reported with its file and line, and costs what is "
+	     "described in its section; all else is done, and the exit code is 13. It is 11 if "
+	     "nothing is left to do, or if a NAME is what has the mistake.",
 	     {{"NAME", "a device of the configuration; all, and the exports, if not given",
 	       "mapping", false, true}},
-	     {{"devices", 0, "", "devices only"}, {"exports", 0, "", "exports only"}},
+	     {{"devices", 0, "", "devices only"},
+	      {"exports", 0, "", "exports, and names of keys, only"}},
 	     {{"rnbdadm apply", ""}, {"rnbdadm apply vm1 --dry-run", ""}},
 	     &kOutcomeKind,
 	     apply},
+	    {"check",
+	     "read the configuration and say what is wrong in it",
+	     "A line for each mistake: its file and line, and what is wrong. Nothing is done, and "
+	     "nothing that runs is looked at. Exits with 11 if there is a mistake.",
+	     {{"FILE", "read this instead, such as a draft", "file", false, true}},
+	     {},
+	     {{"rnbdadm check", ""}, {"rnbdadm check ./rnbd.conf.new", ""}},
+	     &kMistakeKind,
+	     check},
 	    {"diff",
 	     "show where what runs differs from what is configured",
 	     "Compares sessions with their paths and settings, devices and exports. Prints a line "
 	     "for "
 	     "each difference; nothing, if there is none. What the configuration leaves to the "
 	     "module "
-	     "is no difference. Exits with 12 if there is one.",
+	     "is no difference. Exits with 12 if there is one, with 13 if the configuration has "
+	     "mistakes, which say what could not be compared.",
 	     {},
 	     {{"missing-only", 0, "", "leave out what runs and is not configured"}},
 	     {{"rnbdadm diff", ""}},
@@ -141,15 +266,17 @@ std::vector<Command> config_commands()
 	    {"save",
 	     "print what runs as a configuration",
 	     "Sessions with their paths and settings, devices and exports, in the format of "
-	     "rnbd.conf(5). A device that was mapped from a configuration keeps its name. The "
-	     "port of a session's server is not known to the kernel; it is taken from the present "
-	     "configuration if that has the session.",
+	     "rnbd.conf(5). A device that was mapped from a configuration keeps its name. Modules "
+	     "of the kernel do not tell the port of a session's server; it is taken from the "
+	     "present configuration if that has the session.",
 	     {},
 	     {{"file", 0, "FILE", "write it to FILE", "file"},
 	      {"force", 'f', "", "replace a FILE that exists"}},
 	     {{"rnbdadm save --file /etc/rnbd/rnbd.conf", ""}},
 	     nullptr,
-	     save},
+	     save,
+	     false,
+	     ""},
 	};
 }
 

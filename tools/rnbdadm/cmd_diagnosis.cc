@@ -12,8 +12,6 @@
 
 namespace rnbdadm {
 
-namespace {
-
 void print_findings(Call &call, const std::vector<Finding> &findings)
 {
 	if (call.style.format != Format::Table || !call.style.columns.empty()) {
@@ -23,19 +21,24 @@ void print_findings(Call &call, const std::vector<Finding> &findings)
 	for (const Finding &f : findings) {
 		std::string verdict =
 		    coloured(fmt::format("{:7}", f.verdict), f.verdict, call.style.colour);
-		call.out << fmt::format("{}  {}: {}\n", verdict, f.check, f.text);
+		call.out << fmt::format("{}  {}: {}\n", verdict, printable(f.check),
+					printable(f.text));
 		if (!f.advice.empty())
-			call.out << fmt::format("         -> {}\n",
-						replace_all(f.advice, "\n", "\n            "));
+			call.out << fmt::format(
+			    "         -> {}\n",
+			    replace_all(printable(f.advice), "\n", "\n            "));
 	}
 }
+
+namespace {
 
 Exit explain(Call &call)
 {
 	need_client(call.host);
 	Device device = one_device(read_devices(call.host), call.arguments[0]);
-	print_findings(call, explain_device(call.host, device));
-	return Exit::Done;
+	std::vector<Finding> findings = explain_device(call.host, device);
+	print_findings(call, findings);
+	return has_problem(findings) ? Exit::Differs : Exit::Done;
 }
 
 Exit doctor(Call &call)
@@ -61,10 +64,10 @@ Exit monitor(Call &call)
 			print_rows(call.out, kEventKind, {row}, style);
 			header = false;
 		} else {
-			call.out << fmt::format(
+			call.out << printable(fmt::format(
 			    "{:8} {:12} {}  {}\n", row["action"].get<std::string>(),
 			    row["subsystem"].get<std::string>(), row["object"].get<std::string>(),
-			    row["properties"].get<std::string>());
+			    row["properties"].get<std::string>()));
 		}
 		call.out.flush();
 		return call.out && (!count || ++seen < count);
@@ -83,7 +86,7 @@ std::vector<Command> diagnosis_commands()
 	     "its "
 	     "attempts to reconnect, the requests that wait, and who uses the device. It reads "
 	     "sysfs only "
-	     "and answers for a device that is dead, too.",
+	     "and answers for a device that is dead, too. Exits with 12 if there is a problem.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device"}},
 	     {},
 	     {{"rnbdadm explain rnbd0", ""}},
@@ -91,9 +94,12 @@ std::vector<Command> diagnosis_commands()
 	     explain},
 	    {"doctor",
 	     "check what this machine needs to be a client or a server",
-	     "Modules, RDMA devices and their addresses, packet filters, memory, limits, sessions, "
-	     "devices "
-	     "and the configuration. Exits with 12 if there is a problem.",
+	     "Modules that are loaded, and the files that modprobe would take, for this kernel "
+	     "and for the newest one that is installed: whether DKMS has built and signed them, "
+	     "whether the kernel's own would win, whether Secure Boot lets them be loaded, which "
+	     "only root can know. RDMA devices and their addresses, packet filters, memory, "
+	     "limits, sessions, devices and the configuration. Exits with 12 if there is a "
+	     "problem.",
 	     {},
 	     {},
 	     {{"rnbdadm doctor", ""}},

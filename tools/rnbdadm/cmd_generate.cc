@@ -4,6 +4,7 @@
 #include "generate.hh"
 #include "text.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <ostream>
@@ -24,6 +25,7 @@ std::string json_schema()
 			case Unit::Text:
 			case Unit::State:
 			case Unit::Owner:
+			case Unit::Whom:
 				type = {"string", "null"};
 				break;
 			case Unit::Flag:
@@ -86,7 +88,7 @@ namespace {
 
 void write_text(Call &call, const std::string &path, const std::string &text)
 {
-	if (int error = call.host.replace_file(path, text))
+	if (int error = call.host.replace_file(path, text, Host::Folders::Make))
 		throw Failure(exit_of(error), fmt::format("cannot write {}: {}", path,
 							  words_of(error, Action::Configure)));
 }
@@ -125,24 +127,71 @@ Exit generate_units(Call &call)
 {
 	std::string folder = call.arguments[0] + "/rnbd-client.target.wants";
 	Config config = read_config(call.host);
+	std::vector<std::string> names, mistakes;
+	for (const DeviceConfig &device : config.devices)
+		names.push_back(device.name);
+	for (const Mistake &mistake : config.mistakes) {
+		mistakes.push_back(mistake.line());
+		// Its unit fails, and says why.
+		if (mistake.kind == "device" && is_device_name(mistake.name))
+			names.push_back(mistake.name);
+	}
 	std::error_code error;
 	std::filesystem::create_directories(call.host.place(folder), error);
-	for (const DeviceConfig &device : config.devices) {
+	for (const std::string &name : names) {
 		if (error)
 			break;
 		std::filesystem::path link =
-		    call.host.place(fmt::format("{}/rnbd@{}.service", folder, device.name));
+		    call.host.place(fmt::format("{}/rnbd@{}.service", folder, name));
 		std::filesystem::remove(link, error);
 		std::filesystem::create_symlink("/lib/systemd/system/rnbd@.service", link, error);
 	}
 	if (error)
 		throw Failure(Exit::Failed,
 			      fmt::format("cannot write to {}: {}", folder, error.message()));
-	return Exit::Done;
+	if (mistakes.empty())
+		return Exit::Done;
+	call.report(failure_of(mistakes, "the configuration"));
+	return names.empty() ? Exit::Config : Exit::Mistakes;
+}
+
+// Which kind of objects a command line is about: what it names, else its first kind.
+const Kind *kind_of(const std::vector<std::string> &line)
+{
+	const Command *command = nullptr;
+	std::string name;
+	std::vector<std::string> words;
+	for (const std::string &word : line)
+		if (!word.starts_with("-"))
+			words.push_back(word);
+	for (const std::string &word : words) {
+		name += (name.empty() ? "" : " ") + word;
+		for (const Command &c : commands())
+			if (name == c.name)
+				command = &c;
+	}
+	if (!command || command->kind)
+		return command ? command->kind : nullptr;
+	std::vector<std::string> kinds;
+	for (const Argument &argument : command->arguments)
+		for (const std::string &kind : split(argument.complete, "|"))
+			kinds.push_back(kind);
+	words.insert(words.end(), kinds.begin(), kinds.end());
+	for (const std::string &word : words)
+		for (const Kind *kind : all_kinds())
+			if (std::count(kinds.begin(), kinds.end(), word) && word == kind->plural)
+				return kind;
+	return nullptr;
 }
 
 Exit complete(Call &call)
 {
+	if (call.arguments[0] == "columns") {
+		const Kind *kind = kind_of({call.arguments.begin() + 1, call.arguments.end()});
+		for (const Field &field : kind ? kind->fields : std::vector<Field>())
+			call.out << field.key << '\n';
+		return Exit::Done;
+	}
 	for (const std::string &name : live_names(call.host, call.arguments[0]))
 		call.out << name << '\n';
 	return Exit::Done;
@@ -161,7 +210,9 @@ std::vector<Command> generate_commands()
 	     {},
 	     {{"rnbdadm generate man ./man", ""}},
 	     nullptr,
-	     generate_man},
+	     generate_man,
+	     false,
+	     ""},
 	    {"generate bash",
 	     "print the completion for bash",
 	     "",
@@ -169,7 +220,9 @@ std::vector<Command> generate_commands()
 	     {},
 	     {{"source <(rnbdadm generate bash)", ""}},
 	     nullptr,
-	     generate_bash},
+	     generate_bash,
+	     false,
+	     ""},
 	    {"generate zsh",
 	     "print the completion for zsh",
 	     "",
@@ -177,7 +230,9 @@ std::vector<Command> generate_commands()
 	     {},
 	     {{"rnbdadm generate zsh > _rnbdadm", ""}},
 	     nullptr,
-	     generate_zsh},
+	     generate_zsh,
+	     false,
+	     ""},
 	    {"generate schema",
 	     "print the JSON schema of all documents",
 	     "",
@@ -185,19 +240,25 @@ std::vector<Command> generate_commands()
 	     {},
 	     {{"rnbdadm generate schema", ""}},
 	     nullptr,
-	     generate_schema},
+	     generate_schema,
+	     false,
+	     ""},
 	    {"generate units",
 	     "write the links by which systemd starts the configured devices",
-	     "Called by systemd's generator with the folder that it gives.",
+	     "Called by systemd's generator with the folder that it gives. A device whose section "
+	     "has a mistake gets its link, too: its unit fails, and says what is wrong.",
 	     {folder},
 	     {},
 	     {},
 	     nullptr,
-	     generate_units},
+	     generate_units,
+	     false,
+	     ""},
 	    {"complete",
 	     "print names for a completion",
 	     "",
-	     {{"KIND", "kinds, separated by |"}},
+	     {{"KIND", "kinds, separated by |; or 'columns' of a command"},
+	      {"WORD", "a word of the command line so far", "", false, true}},
 	     {},
 	     {},
 	     nullptr,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // list, show, dump, hca list.
+#include "exports.hh"
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
@@ -58,22 +59,26 @@ Json everything(const Host &host)
 	return j;
 }
 
+std::string word(const Json &object, const char *key)
+{
+	return printable(object[key].get<std::string>());
+}
+
 void print_path_line(Call &call, const Json &path, const std::string &branch)
 {
-	std::string state = path["state"];
-	call.out << fmt::format("{}path {}  {}:{}  {}\n", branch, path["name"].get<std::string>(),
-				path["hca"].get<std::string>(), path["port"].dump(),
+	std::string state = word(path, "state");
+	call.out << fmt::format("{}path {}  {}:{}  {}\n", branch, word(path, "name"),
+				word(path, "hca"), path["port"].dump(),
 				coloured(state, state, call.style.colour));
 }
 
 void print_tree(Call &call, const Json &session)
 {
-	std::string state = session["state"];
-	call.out << fmt::format(
-	    "session {} ({})  {}, {} of {} paths{}\n", session["name"].get<std::string>(),
-	    session["side"].get<std::string>(), coloured(state, state, call.style.colour),
-	    session["paths_connected"].dump(), session["paths"].dump(),
-	    session["policy"].is_null() ? "" : ", " + session["policy"].get<std::string>());
+	std::string state = word(session, "state");
+	call.out << fmt::format("session {} ({})  {}, {} of {} paths{}\n", word(session, "name"),
+				word(session, "side"), coloured(state, state, call.style.colour),
+				session["paths_connected"].dump(), session["paths"].dump(),
+				session["policy"].is_null() ? "" : ", " + word(session, "policy"));
 	std::size_t left = session["path_list"].size() + session["device_list"].size();
 	for (const Json &path : session["path_list"])
 		print_path_line(call, path, --left ? "├── " : "└── ");
@@ -81,22 +86,24 @@ void print_tree(Call &call, const Json &session)
 		std::string branch = --left ? "├── " : "└── ";
 		if (device.contains("device")) {
 			call.out << fmt::format("{}device {}  {}  as {}\n", branch,
-						device["device"].get<std::string>(),
-						device["access"].get<std::string>(),
-						device["client_path"].get<std::string>());
+						word(device, "device"), word(device, "access"),
+						word(device, "client_path"));
 			continue;
 		}
-		std::string text = device["state"];
+		std::string text = word(device, "state");
 		call.out << fmt::format(
-		    "{}device {}  {}  {}  {}  {}\n", branch, device["name"].get<std::string>(),
-		    device["device_path"].get<std::string>(),
-		    shown(device["size"], Unit::Bytes, call.style.raw),
-		    device["access"].get<std::string>(), coloured(text, text, call.style.colour));
+		    "{}device {}  {}  {}  {}  {}\n", branch, word(device, "name"),
+		    word(device, "device_path"), shown(device["size"], Unit::Bytes, call.style.raw),
+		    word(device, "access"), coloured(text, text, call.style.colour));
 	}
 }
 
 Exit tree(Call &call)
 {
+	if (call.style.format == Format::Csv || !call.style.columns.empty())
+		throw Failure(Exit::Usage, "list tree: a tree has no lines and columns of one kind",
+			      "list sessions, paths or devices has; list tree -o json is nested");
+	need_modules(call.host);
 	Json all = everything(call.host);
 	if (call.style.format == Format::Json) {
 		print_document(call.out, all);
@@ -117,20 +124,28 @@ Exit list(Call &call)
 	const Kind *kind = nullptr;
 	std::vector<Json> rows;
 	if (what == "devices") {
+		need_modules(call.host);
+		if (!client_loaded(call.host))
+			call.terminal.err << "the module rnbd_client is not loaded: nothing is "
+					     "mapped here\n";
 		kind = &kDeviceKind;
 		rows = to_rows(read_devices(call.host));
 	} else if (what == "sessions") {
+		need_modules(call.host);
 		kind = &kSessionKind;
 		for (bool server : {false, true})
 			for (const Json &row : to_rows(read_sessions(call.host, server)))
 				rows.push_back(row);
 	} else if (what == "paths") {
+		need_modules(call.host);
 		kind = &kPathKind;
 		rows = all_paths(call.host, "", true, true);
 	} else if (what == "opened") {
+		need_server(call.host);
 		kind = &kOpenedKind;
 		rows = to_rows(read_opened(call.host));
 	} else if (what == "exports") {
+		need_export_list(call.host);
 		kind = &kExportKind;
 		rows = to_rows(read_exports(call.host));
 	} else {
@@ -144,6 +159,7 @@ Exit list(Call &call)
 
 Exit dump(Call &call)
 {
+	need_modules(call.host);
 	print_document(call.out, everything(call.host));
 	return Exit::Done;
 }
@@ -151,6 +167,7 @@ Exit dump(Call &call)
 // Whatever the word names: a device first, then a session, then a path.
 Exit show(Call &call)
 {
+	need_modules(call.host);
 	const std::string &word = call.arguments[0];
 	std::vector<Device> devices = read_devices(call.host);
 	try {
@@ -205,6 +222,9 @@ Exit show(Call &call)
 
 Exit hca_list(Call &call)
 {
+	if (!call.host.exists("/sys/class/infiniband"))
+		throw Failure(Exit::Missing, "no driver of an RDMA device is loaded",
+			      "for a trial on Ethernet: rdma link add rxe0 type rxe netdev eth0");
 	print_rows(call.out, kHcaKind, to_rows(read_hcas(call.host)), call.style);
 	return Exit::Done;
 }
@@ -217,8 +237,7 @@ std::vector<Command> list_commands()
 	    {"list",
 	     "list devices, sessions, paths, exports, or all of it as a tree",
 	     "A line for each object, of the client's side and the server's. Nothing is printed if "
-	     "there "
-	     "is none.",
+	     "there is none; without the module that would have them the exit code is 9.",
 	     {{"WHAT", "devices (if not given), sessions, paths, opened, exports or tree",
 	       "devices|sessions|paths|opened|exports|tree", false}},
 	     {},
@@ -248,7 +267,9 @@ std::vector<Command> list_commands()
 	     {},
 	     {{"rnbdadm dump | jq '.devices[].name'", ""}},
 	     nullptr,
-	     dump},
+	     dump,
+	     false,
+	     "json"},
 	    {"hca list",
 	     "list RDMA devices, their ports, and the addresses that paths can use",
 	     "An address of the network interface of an active port can be the source of a path on "

@@ -5,6 +5,8 @@
 #include "names.hh"
 #include "text.hh"
 
+#include <algorithm>
+#include <cerrno>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -41,8 +43,10 @@ Exit map(Call &call)
 	request.poll_queues = call.number("poll-queues", 0, -1, 65536);
 	if (call.has("no-path-timeout"))
 		request.no_path_timeout = call.number("no-path-timeout", 0, -1, 1 << 30);
+	request.auth = call.value("auth");
+	request.key = call.value("key");
 	request.session = session_for(call);
-	check_request(request);
+	check_request(call.host, request);
 	need_client(call.host);
 	bool known = call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
 	if (!known && request.paths.empty())
@@ -63,7 +67,9 @@ Exit map(Call &call)
 
 Exit unmap(Call &call)
 {
-	need_client(call.host);
+	// Without the module nothing is mapped.
+	if (!call.has("if-mapped") || call.host.exists(kRnbdClient))
+		need_client(call.host);
 	std::vector<Device> devices = read_devices(call.host), chosen;
 	bool all = call.has("all"), others = call.has("others-too");
 	if (all == !call.arguments.empty())
@@ -106,27 +112,30 @@ void remap_one(Call &call, const Device &device)
 		   "cannot remap " + device.node());
 }
 
-// A session ends with its last device, so its paths are kept here. The port is not known to the
-// kernel, but to the configuration.
-MapRequest request_of(const Host &host, const Device &device)
+// The port where the module does not tell it: of the command line, else of the configuration.
+std::optional<std::int64_t> known_port(const Call &call, const Device &device)
 {
-	MapRequest request;
-	request.session = device.session;
-	request.device_path = device.device_path;
-	request.access = device.access;
-	request.poll_queues = device.poll_queues.value_or(0);
-	if (device.no_path_timeout && *device.no_path_timeout)
-		request.no_path_timeout = device.no_path_timeout;
-	request.owner = device.owner;
-	for (const Session &session : read_sessions(host, false))
-		for (const Path &path : session.paths)
-			if (session.name == device.session &&
-			    request.paths.size() < rnbd::kMaxMapPaths)
-				request.paths.push_back(path.source + "@" + path.destination);
-	for (const DeviceConfig &configured : read_config(host).devices)
-		if (configured.request.session == device.session)
-			request.port = configured.request.port;
-	return request;
+	if (call.has("port"))
+		return call.number("port", 1234, 1, 65535);
+	const Config config = read_config(call.host);
+	if (const SessionConfig *session = config.session(device.session))
+		return session->port;
+	return std::nullopt;
+}
+
+// Nothing is unmapped before its way back is known.
+void map_anew(Call &call, const Device &device)
+{
+	const WayBack way_back(call.host, device, known_port(call, device));
+	unmap_device(call, device, false);
+	try {
+		way_back.go(call);
+	} catch (const Failure &failure) {
+		throw Failure(failure.code(), failure.what(),
+			      fmt::format("{}{}it is unmapped now; to map it: echo '{}' > {}",
+					  failure.hint(), failure.hint().empty() ? "" : "\n",
+					  map_line(call.host, way_back.request()), kMapDevice));
+	}
 }
 
 Exit remap(Call &call)
@@ -136,15 +145,9 @@ Exit remap(Call &call)
 	return call.each(call.arguments.size(), [&](std::size_t i) {
 		Device device = one_device(devices, call.arguments[i]);
 		if (device.state != "open" || !call.has("force"))
-			return remap_one(call, device);
-		MapRequest request = request_of(call.host, device);
-		check_request(request);
-		unmap_device(call, device, false);
-		if (!call.dry_run)
-			map_device(call, request);
+			remap_one(call, device);
 		else
-			call.out << fmt::format("write '{}' to {}\n", map_line(request),
-						kMapDevice);
+			map_anew(call, device);
 	});
 }
 
@@ -169,11 +172,16 @@ Exit resize(Call &call)
 	return Exit::Done;
 }
 
-// Paths first: a device can be opened again only through one.
-Exit recover(Call &call)
+// What is lost, of which sessions, and what became of it.
+struct Recovery {
+	Session session;
+	std::string reasons;
+	std::size_t connected = 0;
+};
+
+// The sessions that the command line means, each once.
+std::vector<Recovery> sessions_to_recover(Call &call, const std::vector<Device> &devices)
 {
-	need_client(call.host);
-	std::vector<Device> devices = read_devices(call.host);
 	std::vector<Session> sessions = read_sessions(call.host, false);
 	std::vector<std::string> wanted;
 	if (call.has("all") == !call.arguments.empty())
@@ -182,43 +190,86 @@ Exit recover(Call &call)
 		for (const Session &session : sessions)
 			wanted.push_back(session.name);
 	for (const std::string &word : call.arguments) {
-		std::string name = word;
-		bool session = false;
-		for (const Session &s : sessions)
-			session |= s.name == word;
-		if (!session)
-			name = one_device(devices, word).session;
-		wanted.push_back(name);
+		bool session = std::any_of(sessions.begin(), sessions.end(),
+					   [&](const Session &s) { return s.name == word; });
+		std::string name = session ? word : one_device(devices, word).session;
+		if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
+			wanted.push_back(name);
 	}
-	return call.each(wanted.size(), [&](std::size_t i) {
-		Session session = one_session(sessions, wanted[i]);
+	std::vector<Recovery> chosen;
+	for (const std::string &name : wanted) {
+		Session session = one_session(sessions, name);
 		std::size_t connected = session.connected();
-		std::string reasons;
-		for (const Path &path : session.paths) {
-			if (path.connected())
-				continue;
-			int error = call.try_write(path.folder + "/reconnect", "1");
-			if (error)
-				reasons +=
-				    fmt::format("{}path {}: {}", reasons.empty() ? "" : "\n",
-						path.name, words_of(error, Action::ConnectPath));
-			else
-				connected++;
-		}
-		if (!connected)
+		chosen.push_back({session, "", connected});
+	}
+	return chosen;
+}
+
+void note(Recovery &recovery, const std::string &object, int answer, Action action, Call &call)
+{
+	if (answer)
+		recovery.reasons += fmt::format("{}{}", recovery.reasons.empty() ? "" : "\n",
+						call.failure_of(answer, action, object).what());
+}
+
+// All paths at once: one that does not connect takes its time, and holds up no other.
+void connect_all(Call &call, std::vector<Recovery> &chosen)
+{
+	std::vector<Host::Order> orders;
+	std::vector<std::pair<Recovery *, const Path *>> of;
+	for (Recovery &recovery : chosen)
+		for (const Path &path : recovery.session.paths)
+			if (!path.connected()) {
+				orders.push_back({path.folder + "/reconnect", "1"});
+				of.emplace_back(&recovery, &path);
+			}
+	std::vector<int> answers = call.try_write_all(orders);
+	for (std::size_t i = 0; i < of.size(); i++) {
+		note(*of[i].first, "path " + of[i].second->name, answers[i], Action::ConnectPath,
+		     call);
+		of[i].first->connected += answers[i] == 0;
+	}
+}
+
+// Devices open again by themselves when a path is back, unless the server has closed them.
+void open_all(Call &call, std::vector<Recovery> &chosen)
+{
+	std::vector<Host::Order> orders;
+	std::vector<std::pair<Recovery *, std::string>> of;
+	for (const Device &device : read_devices(call.host))
+		for (Recovery &recovery : chosen)
+			if (device.session == recovery.session.name && device.state == "closed" &&
+			    recovery.connected) {
+				orders.push_back({device.folder + "/remap_device", "1"});
+				of.emplace_back(&recovery, device.name);
+			}
+	std::vector<int> answers = call.try_write_all(orders);
+	for (std::size_t i = 0; i < of.size(); i++)
+		// It came back by itself meanwhile.
+		if (answers[i] != EALREADY)
+			note(*of[i].first, "device " + of[i].second, answers[i], Action::Remap,
+			     call);
+}
+
+// Paths first: a device can be opened again only through one.
+Exit recover(Call &call)
+{
+	need_client(call.host);
+	std::vector<Recovery> chosen = sessions_to_recover(call, read_devices(call.host));
+	connect_all(call, chosen);
+	open_all(call, chosen);
+	return call.each(chosen.size(), [&](std::size_t i) {
+		const Recovery &recovery = chosen[i];
+		const std::string &name = recovery.session.name;
+		if (!recovery.connected)
+			throw Failure(Exit::Failed,
+				      fmt::format("session {} has no path that connects", name),
+				      recovery.reasons);
+		if (!recovery.reasons.empty())
 			throw Failure(
-			    Exit::Failed,
-			    fmt::format("session {} has no path that connects", session.name),
-			    reasons);
-		for (const Device &device : devices)
-			if (device.session == session.name && device.state == "closed" &&
-			    call.host.text(device.folder + "/state") == "closed")
-				remap_one(call, device);
-		if (!reasons.empty())
-			throw Failure(Exit::Partial,
-				      fmt::format("session {} works, but not on all of its paths",
-						  session.name),
-				      reasons);
+			    Exit::Partial,
+			    fmt::format("session {} works, but not all that belongs to it", name),
+			    recovery.reasons);
 	});
 }
 
@@ -252,12 +303,20 @@ std::vector<Command> map_commands()
 	      {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
 	      {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
 	      {"no-path-timeout", 0, "SECONDS",
-	       "how long I/O waits while no path is connected, instead of failing at once"}},
+	       "how long I/O waits while no path is connected, instead of failing at once"},
+	      {"auth", 0, "POLICY",
+	       "whether both sides of a new session prove who they are; as the parameter of "
+	       "rtrs_client has it if not given",
+	       "off|optional|required"},
+	      {"key", 0, "NAME",
+	       "name of the key by which they do, which is in the kernel's keyring"}},
 	     {{"rnbdadm map /dev/nvme0n1 --session store --path 192.0.2.10",
 	       "the first device of a server"},
 	      {"rnbdadm map /dev/nvme1n1 -s store -a ro", "another one, through the same session"},
 	      {"rnbdadm map vm1 -s store -p 10.0.0.2@10.0.0.1 -p 10.0.1.2@10.0.1.1",
-	       "with two paths"}},
+	       "with two paths"},
+	      {"rnbdadm map vm2 -s safe -p 10.0.0.1 --key client7 --auth required",
+	       "from a server that has to prove who it is, and wants to know who comes"}},
 	     &kDeviceKind,
 	     map},
 	    {"unmap",
@@ -285,9 +344,13 @@ std::vector<Command> map_commands()
 	     "again. Nothing happens to one that is open, unless --force is given: then it is "
 	     "unmapped and mapped again, as it was. That helps where the client does not learn "
 	     "that the server has closed it, since one of the two has the kernel's own modules: "
-	     "the disk stays 'open', and its I/O fails.",
+	     "the disk stays 'open', and its I/O fails. A "
+	     "session that ends with its only device gets its port, its paths and its settings "
+	     "again.",
 	     {devices},
-	     {{"force", 'f', "", "unmap it and map it again if it is open; it must not be in use"}},
+	     {{"force", 'f', "", "unmap it and map it again if it is open; it must not be in use"},
+	      {"port", 0, "NUMBER",
+	       "port of the server, for modules of the kernel, which do not tell it"}},
 	     {{"rnbdadm remap rnbd0", ""}},
 	     nullptr,
 	     remap},
@@ -304,9 +367,9 @@ std::vector<Command> map_commands()
 	     resize},
 	    {"recover",
 	     "reconnect lost paths and reopen closed devices",
-	     "Connects each path of the session that is not connected, then opens each device that "
-	     "is "
-	     "closed. What works already is left alone.",
+	     "Connects every path of the sessions that is not connected, all at once, then opens "
+	     "each device that is closed. What works already is left alone. --timeout is one limit "
+	     "for all paths, and one for all devices.",
 	     {{"OBJECT", "a device or a session", "device|session", false, true}},
 	     {{"all", 0, "", "every session"}},
 	     {{"rnbdadm recover --all", "after a server was away for long"}},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// server ...: what this machine serves, and to whom.
-#include "exports.hh"
+// server ...: what this machine serves, and to whom; exports are in cmd_export.cc.
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
@@ -16,12 +15,14 @@ namespace {
 
 Exit server_list(Call &call)
 {
+	need_server(call.host);
 	print_rows(call.out, kOpenedKind, to_rows(read_opened(call.host)), call.style);
 	return Exit::Done;
 }
 
 Exit server_show(Call &call)
 {
+	need_server(call.host);
 	const std::string &word = call.arguments[0];
 	std::vector<std::string> candidates;
 	Json j = document();
@@ -134,50 +135,6 @@ Exit server_resume(Call &call)
 	return Exit::Done;
 }
 
-Exit export_list(Call &call)
-{
-	print_rows(call.out, kExportKind, to_rows(read_exports(call.host)), call.style);
-	return Exit::Done;
-}
-
-Exit export_add(Call &call)
-{
-	ExportRequest request;
-	request.name = call.arguments[0];
-	request.device_path = call.arguments[1];
-	request.access = call.value("access", "");
-	for (const std::string &client : call.values("client"))
-		request.clients.push_back(client);
-	for (const std::string &address : call.values("address"))
-		request.addresses.push_back(check_address_rule(address));
-	add_export(call, request);
-	// That is legal: it may come later, as a logical volume that is not active yet.
-	if (!call.host.exists(request.device_path))
-		call.terminal.err << fmt::format(
-		    "{} does not exist now: clients cannot use the export "
-		    "before it does\n",
-		    request.device_path);
-	return Exit::Done;
-}
-
-Exit export_remove(Call &call)
-{
-	std::vector<Export> exports = read_exports(call.host);
-	std::vector<std::string> names;
-	for (const Export &e : exports)
-		names.push_back(e.name);
-	if (call.has("all") == !call.arguments.empty())
-		throw Failure(Exit::Usage, "server export remove: name exports, or give --all");
-	const std::vector<std::string> &chosen = call.has("all") ? names : call.arguments;
-	return call.each(chosen.size(), [&](std::size_t i) {
-		const std::string &name = chosen[i];
-		if (!std::count(names.begin(), names.end(), name))
-			throw Failure(Exit::NotFound, fmt::format("there is no export '{}'{}", name,
-								  did_you_mean(name, names)));
-		remove_export(call, name);
-	});
-}
-
 } // namespace
 
 std::vector<Command> server_commands()
@@ -238,40 +195,6 @@ std::vector<Command> server_commands()
 	     {{"rnbdadm server resume", ""}},
 	     nullptr,
 	     server_resume},
-	    {"server export list",
-	     "list the exports",
-	     "Block devices that this machine offers by name.",
-	     {},
-	     {},
-	     {{"rnbdadm server export list", ""}},
-	     &kExportKind,
-	     export_list},
-	    {"server export add",
-	     "offer a block device to clients by a name",
-	     "Clients map it by NAME and do not learn where it lies. The export lasts until it is "
-	     "removed "
-	     "or the module is unloaded; for ever is what rnbd.conf(5) says.",
-	     {{"NAME", "name for the clients"}, {"DEVICE", "block device of this machine", "file"}},
-	     {{"access", 'a', "MODE", "the most that clients may ask for: ro, rw or migration",
-	       "ro|rw|migration"},
-	      {"client", 0, "SESSION",
-	       "session that may use it, or 'name*' for all that begin so; without, all may", "",
-	       true},
-	      {"address", 0, "ADDRESS[/BITS]",
-	       "address or range that all paths of its clients come from; without, any", "", true}},
-	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7 --address 10.0.0.0/30",
-	       ""}},
-	     nullptr,
-	     export_add},
-	    {"server export remove",
-	     "end an export",
-	     "One that a client has open stays, unless --force is given.",
-	     {{"NAME", "name of the export", "export", false, true}},
-	     {{"all", 0, "", "every export"},
-	      {"force", 'f', "", "close out the clients that have it open; their I/O fails"}},
-	     {{"rnbdadm server export remove vm1", ""}},
-	     nullptr,
-	     export_remove},
 	};
 }
 

@@ -23,6 +23,7 @@ std::vector<Session> client_sessions(const Call &call)
 
 Exit session_list(Call &call)
 {
+	need_modules(call.host);
 	std::vector<Json> rows;
 	for (bool server : {false, true})
 		for (const Json &row : to_rows(read_sessions(call.host, server)))
@@ -95,6 +96,7 @@ Exit session_disconnect(Call &call)
 
 Exit path_list(Call &call)
 {
+	need_modules(call.host);
 	std::vector<Json> rows;
 	for (bool server : {false, true})
 		for (const Session &session : read_sessions(call.host, server))
@@ -109,6 +111,7 @@ Exit path_list(Call &call)
 
 Exit path_show(Call &call)
 {
+	need_modules(call.host);
 	std::vector<Session> sessions;
 	for (bool server : {false, true})
 		for (const Session &session : read_sessions(call.host, server))

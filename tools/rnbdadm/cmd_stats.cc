@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// stats, metrics.
+// stats, top, metrics.
 #include "mapping.hh"
 #include "metrics.hh"
 #include "names.hh"
+#include "screen.hh"
 #include "statistics.hh"
 #include "text.hh"
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -122,6 +124,7 @@ Exit watch(Call &call, const Chosen &chosen, Moment before)
 
 Exit stats(Call &call)
 {
+	need_modules(call.host);
 	Moment moment = read_moment(call.host);
 	Chosen chosen = choose(call, moment);
 	if (call.has("reset")) {
@@ -166,6 +169,87 @@ Exit stats(Call &call)
 	return Exit::Done;
 }
 
+std::string totals(const std::vector<Json> &devices)
+{
+	double reads = 0, read = 0, writes = 0, written = 0;
+	std::uint64_t in_flight = 0;
+	for (const Json &row : devices) {
+		reads += row["read_rate"].get<double>();
+		read += row["read_bytes_rate"].get<double>();
+		writes += row["write_rate"].get<double>();
+		written += row["written_bytes_rate"].get<double>();
+		in_flight += row["in_flight"].get<std::uint64_t>();
+	}
+	return fmt::format("all devices: {} reads/s, {}/s; {} writes/s, {}/s; {} in flight",
+			   human_count(reads), human_bytes(read), human_count(writes),
+			   human_bytes(written), in_flight);
+}
+
+void add_table(std::vector<ScreenLine> &lines, const Call &call, const Kind &kind,
+	       const std::vector<Json> &rows)
+{
+	Style style = call.style;
+	style.colour = false;
+	style.header = true;
+	std::ostringstream text;
+	print_rows(text, kind, rows, style);
+	std::vector<std::string> table = split(text.str(), "\n");
+	if (!lines.empty() && !table.empty())
+		lines.push_back({"", "", false});
+	for (std::size_t i = 0; i < table.size(); i++)
+		lines.push_back(
+		    {table[i], i ? rows[i - 1]["state"].get<std::string>() : "", i == 0});
+}
+
+Exit on_screen(Call &call, Screen &screen, const Chosen &chosen, Moment before)
+{
+	double interval = static_cast<double>(call.number("interval", 1, 1, 86400));
+	std::int64_t count = call.number("count", 0, 1, 1 << 30);
+	// At first what is there, with rates over no time.
+	Moment now = before;
+	for (std::int64_t n = 0;; n++) {
+		auto devices = only(chosen, device_rates(before, now));
+		auto paths = only(chosen, path_rates(before, now));
+		auto lost = std::count_if(paths.begin(), paths.end(), [](const Json &row) {
+			return row["state"] != "connected";
+		});
+		const std::vector<ScreenLine> fixed = {
+		    {fmt::format("rnbdadm top: {} devices, {} paths, {} of them not connected; "
+				 "each {:.0f} s; q ends",
+				 devices.size(), paths.size(), lost, interval),
+		     "", true},
+		    {totals(devices), "", false},
+		    {"", "", false}};
+		std::vector<ScreenLine> lines;
+		add_table(lines, call, kDeviceRateKind, devices);
+		add_table(lines, call, kPathRateKind, paths);
+		screen.draw(fixed, lines);
+		if (count && n >= count)
+			return Exit::Done;
+		for (double end = call.host.now() + interval, left = interval; left > 0;
+		     left = end - call.host.now()) {
+			Screen::Answer answer = screen.wait(left);
+			if (answer == Screen::Answer::Quit)
+				return Exit::Done;
+			if (answer == Screen::Answer::Draw)
+				screen.draw(fixed, lines);
+		}
+		before = now;
+		now = read_moment(call.host);
+	}
+}
+
+Exit top(Call &call)
+{
+	need_modules(call.host);
+	Moment moment = read_moment(call.host);
+	Chosen chosen = choose(call, moment);
+	if (call.style.format == Format::Table && call.terminal.out_is_terminal)
+		if (std::unique_ptr<Screen> screen = Screen::open())
+			return on_screen(call, *screen, chosen, moment);
+	return watch(call, chosen, moment);
+}
+
 Exit metrics(Call &call)
 {
 	std::string text = metrics_text(call.host);
@@ -174,9 +258,7 @@ Exit metrics(Call &call)
 		return Exit::Done;
 	}
 	std::string file = call.value("file");
-	if (int error = call.host.replace_file(file, text))
-		throw Failure(exit_of(error), fmt::format("cannot write {}: {}", file,
-							  words_of(error, Action::Configure)));
+	call.save(file, text);
 	return Exit::Done;
 }
 
@@ -203,8 +285,23 @@ std::vector<Command> stats_commands()
 	     {{"rnbdadm stats", ""}, {"rnbdadm stats rnbd0 --watch --interval 5", ""}},
 	     nullptr,
 	     stats},
+	    {"top",
+	     "show rates, latencies and states on a full screen, again and again",
+	     "Totals, then a line for each device and each path: requests and bytes for each "
+	     "second, the latency that half and 99 of 100 requests stayed below, the age of the "
+	     "oldest request, states. Arrows and page keys move the lines; q ends. Where the "
+	     "output is no terminal, or one without a screen, it is 'rnbdadm stats --watch'.",
+	     {{"OBJECT", "a device, session or path; all if not given", "device|session|path",
+	       false, true}},
+	     {{"interval", 'i', "SECONDS", "time between two looks, 1 if not given"},
+	      {"count", 0, "NUMBER", "how many times; until q is pressed if not given"}},
+	     {{"rnbdadm top", ""}, {"rnbdadm top store --interval 5", ""}},
+	     nullptr,
+	     top,
+	     false,
+	     "table|json|csv"},
 	    {"metrics",
-	     "print metrics in the OpenMetrics text format",
+	     "print metrics in the Prometheus text format",
 	     "For the textfile collector of the Prometheus node exporter: rnbd-metrics.timer "
 	     "writes them "
 	     "each 15 seconds once it is enabled. With --file the file is replaced as a whole.",
@@ -212,7 +309,9 @@ std::vector<Command> stats_commands()
 	     {{"file", 0, "FILE", "write to FILE and not to the output", "file"}},
 	     {{"rnbdadm metrics --file /var/lib/prometheus/node-exporter/rnbd.prom", ""}},
 	     nullptr,
-	     metrics},
+	     metrics,
+	     false,
+	     ""},
 	};
 }
 

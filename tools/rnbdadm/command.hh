@@ -48,6 +48,7 @@ struct Command {
 	const Kind *kind; // what it lists, or null
 	Exit (*run)(Call &);
 	bool hidden = false;
+	const char *formats = "table|json|csv"; // for --output; "" if it is no table
 };
 
 struct Alias {
@@ -94,11 +95,17 @@ public:
 	std::int64_t number(const std::string &option, std::int64_t fallback, std::int64_t min,
 			    std::int64_t max) const;
 
-	// Writes to sysfs, or says that it would (--dry-run); 0 or an errno.
+	// Writes to sysfs, or says that it would (--dry-run); as Host::write().
 	int try_write(const std::string &path, const std::string &text);
+	// Several at once, with one --timeout and one line of progress for all.
+	std::vector<int> try_write_all(const std::vector<Host::Order> &orders);
+	// What an answer other than 0 means: "<what>: <reason in words>", and what to look at.
+	Failure failure_of(int answer, Action action, const std::string &what) const;
 	// The same; Failure "<what>: <reason in words>".
 	void write(const std::string &path, const std::string &text, Action action,
 		   const std::string &what);
+	// Replaces a plain file that was named on the command line; Failure.
+	void save(const std::string &file, const std::string &content);
 	// Waits until `done`, at most --timeout.
 	bool wait_for(const std::function<bool()> &done);
 	void say(const std::string &text) const; // with --verbose, on stderr
@@ -112,6 +119,9 @@ public:
 // Parses and runs a command line without the program's name; everything that goes wrong ends up as
 // text on `terminal.err` and as an exit code. `host` is replaced by --root.
 int run(const std::vector<std::string> &words, Host &host, Terminal &terminal);
+
+// On stderr, with its hint.
+void print_failure(std::ostream &err, const Failure &failure);
 
 // Help texts.
 void print_overview(std::ostream &out);

@@ -8,9 +8,9 @@ const std::vector<Command> &commands()
 {
 	static const std::vector<Command> kAll = [] {
 		std::vector<Command> all;
-		for (auto part :
-		     {map_commands, list_commands, session_commands, server_commands,
-		      stats_commands, diagnosis_commands, config_commands, generate_commands})
+		for (auto part : {map_commands, list_commands, session_commands, server_commands,
+				  export_commands, name_list_commands, key_commands, stats_commands,
+				  diagnosis_commands, config_commands, generate_commands})
 			for (const Command &command : part())
 				all.push_back(command);
 		return all;
@@ -27,7 +27,9 @@ const std::vector<Alias> &aliases()
 	    {"path del", "path remove"},
 	    {"path recover", "path reconnect"},
 	    {"path re-add", "path readd"},
+	    {"key delete", "key remove"},
 	    {"server export delete", "server export remove"},
+	    {"server key delete", "server key remove"},
 	};
 	return kAll;
 }
@@ -36,7 +38,10 @@ const std::vector<Option> &global_options()
 {
 	static const std::vector<Option> kAll = {
 	    {"output", 'o', "FORMAT", "table, json or csv", "table|json|csv"},
-	    {"columns", 'c', "LIST", "columns to show, separated by commas; all for all", "", true},
+	    {"columns", 'c', "LIST",
+	     "columns to show, separated by commas; all for all, +NAME and -NAME add to and take "
+	     "from those that are shown anyway",
+	     "columns", true},
 	    {"raw", 0, "", "plain numbers without units, in tables"},
 	    {"no-header", 0, "", "no line of titles"},
 	    {"color", 0, "WHEN", "auto, always or never", "auto|always|never"},
@@ -62,8 +67,12 @@ const char *group_summary(const std::string &group)
 	    {"session", "sessions: list, show, set, reconnect, disconnect"},
 	    {"path", "paths of sessions: list, show, add, remove, disconnect, reconnect, readd"},
 	    {"server", "the server's side: list, show, close, disconnect, pause, resume, export "
-		       "add|remove|list"},
-	    {"server export", "exports by name: list, add, remove"},
+		       "list|show|add|set|enable|disable|remove, key list|set|remove"},
+	    {"server export", "exports by name: list, show, add, set, enable, disable, remove"},
+	    {"server key", "names of sessions that keys open: list, set, remove"},
+	    {"key",
+	     "keys by which machines prove who they are: generate, add, list, show-fingerprint, "
+	     "check, load, remove, rotate"},
 	    {"hca", "RDMA devices: list"},
 	    {"generate", "man pages, completions, the JSON schema, systemd units"},
 	};

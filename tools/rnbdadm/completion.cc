@@ -4,6 +4,8 @@
 #include "config.hh"
 #include "failure.hh"
 #include "generate.hh"
+#include "keys.hh"
+#include "name_lists.hh"
 #include "settings.hh"
 #include "text.hh"
 
@@ -37,25 +39,28 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 		if (kind == "export")
 			for (const Export &e : read_exports(host))
 				names.insert(e.name);
+		if (kind == "key-list")
+			for (const NameList &list : read_name_lists(host))
+				names.insert(list.key);
+		if (kind == "key" && host.is_privileged())
+			for (const Key &key : read_keys(host).keys) {
+				names.insert(key.id.name.c_str());
+				names.insert(name_of(key.id));
+			}
 		if (kind == "setting")
 			for (const std::string &name : setting_names())
 				names.insert(name + "=");
-		if (kind == "mapping") {
-			try {
-				for (const DeviceConfig &device : read_config(host).devices)
-					names.insert(device.name);
-			} catch (const Failure &) {
-				// A faulty configuration offers no names.
-			}
-		}
+		if (kind == "mapping")
+			for (const DeviceConfig &device : read_config(host).devices)
+				names.insert(device.name);
 	}
 	return {names.begin(), names.end()};
 }
 
 namespace {
 
-const std::set<std::string> kLive = {"device", "session", "server-session", "path",
-				     "served", "export",  "mapping",	    "setting"};
+const std::set<std::string> kLive = {"device", "session", "server-session", "path", "served",
+				     "export", "mapping", "setting",	    "key",  "key-list"};
 
 bool is_live(const std::string &complete)
 {
@@ -70,6 +75,8 @@ std::string bash_source(const std::string &complete)
 {
 	if (complete == "file")
 		return "compgen -f -- \"$cur\"";
+	if (complete == "columns")
+		return "_rnbdadm_columns";
 	if (is_live(complete))
 		return fmt::format(
 		    "compgen -W \"$(rnbdadm complete '{}' 2>/dev/null)\" -- \"$cur\"", complete);
@@ -165,6 +172,12 @@ std::string bash_completion()
 	    "# SPDX-License-Identifier: GPL-2.0\n"
 	    "# bash completion of rnbdadm; made by rnbdadm generate bash.\n"
 	    "# shellcheck shell=bash disable=SC2034\n\n"
+	    "# One more column of a list with commas, of what the line is about.\n"
+	    "_rnbdadm_columns()\n{\n"
+	    "\tlocal last=${cur##*,} sign=''\n"
+	    "\tcase $last in [+-]*) sign=${last:0:1} ;; esac\n"
+	    "\tcompgen -P \"${cur%\"$last\"}$sign\" -W \"$(rnbdadm complete columns -- "
+	    "\"${words[@]:1:cword-1}\" 2>/dev/null)\" -- \"${last#[+-]}\"\n}\n\n"
 	    "_rnbdadm()\n{\n"
 	    "\tlocal cur prev command='' word options n=0 i\n"
 	    "\tcur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -249,6 +262,8 @@ std::string zsh_action(const std::string &complete)
 {
 	if (complete == "file")
 		return "_files";
+	if (complete == "columns")
+		return "{_rnbdadm_columns}";
 	if (is_live(complete))
 		return fmt::format("{{_rnbdadm_live \"{}\"}}", complete);
 	if (!complete.empty())
@@ -278,8 +293,13 @@ std::string zsh_completion()
 			   "# zsh completion of rnbdadm; made by rnbdadm generate zsh.\n\n"
 			   "_rnbdadm_live()\n{\n\tlocal -a names\n"
 			   "\tnames=(${(f)\"$(rnbdadm complete \"$1\" 2>/dev/null)\"})\n"
-			   "\tcompadd -a names\n}\n\n_rnbdadm()\n{\n"
+			   "\tcompadd -a names\n}\n\n"
+			   "_rnbdadm_columns()\n{\n\tlocal -a names\n"
+			   "\tnames=(${(f)\"$(rnbdadm complete columns -- ${=line_so_far} "
+			   "2>/dev/null)\"})\n"
+			   "\t_sequence compadd -a names\n}\n\n_rnbdadm()\n{\n"
 			   "\tlocal command='' word n=0 i at=1\n"
+			   "\tlocal line_so_far=\"${words[2,CURRENT-1]}\"\n"
 			   "\tfor ((i = 2; i < CURRENT; i++)); do\n"
 			   "\t\tword=$words[i]\n\t\tcase $word in\n\t\t" +
 			   valued_options() +

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// /etc/rnbd/rnbd.conf and /etc/rnbd/rnbd.conf.d/*.conf: what shall be mapped and exported. The
-// format is documented in rnbd.conf(5), which is made from the table of keys here.
+// /etc/rnbd/rnbd.conf and /etc/rnbd/rnbd.conf.d/*.conf: what shall be mapped and exported.
 #pragma once
 
+#include "config_file.hh"
 #include "exports.hh"
 #include "mapping.hh"
+#include "name_lists.hh"
 
 namespace rnbdadm {
 
@@ -13,8 +14,11 @@ inline const std::string kConfigFolder = "/etc/rnbd/rnbd.conf.d";
 
 struct SessionConfig {
 	std::string name;
-	std::string place;			     // file:line
-	std::vector<std::string> paths;		     // canonical
+	std::string place;		// file:line
+	std::vector<std::string> paths; // canonical
+	std::int64_t port = 1234;
+	std::string auth; // empty: as the module has it
+	std::string key;
 	std::map<std::string, std::string> settings; // names of session_settings()
 };
 
@@ -29,35 +33,38 @@ struct ExportConfig {
 	ExportRequest request;
 };
 
+struct NameListConfig {
+	std::string place;
+	NameList list;
+};
+
 struct Config {
 	std::vector<SessionConfig> sessions;
 	std::vector<DeviceConfig> devices;
 	std::vector<ExportConfig> exports;
+	std::vector<NameListConfig> name_lists;
+	// What is described in a section with a mistake is not among the above.
+	std::vector<Mistake> mistakes;
 
+	bool faulty(const std::string &kind, const std::string &name) const;
 	const SessionConfig *session(const std::string &name) const;
 	const DeviceConfig *device(const std::string &name) const;
 };
 
-// A key, and in which kinds of sections it may stand.
-struct ConfigKey {
-	const char *name;
-	const char *value;
-	bool defaults, session, device, exported;
-	bool many;
-	const char *help;
-};
-
-const std::vector<ConfigKey> &config_keys();
-
-// Both places; an absent configuration is an empty one. Failure (Config) that lists every mistake
-// with its file and line.
+// Both places; an absent configuration is an empty one.
 Config read_config(const Host &host);
+Config read_config(const Host &host, const std::vector<std::string> &files);
+// Whether a device may have that name in the configuration, which is that of a systemd unit, too.
+bool is_device_name(const std::string &name);
+// "<what> has 2 mistakes:", with a line for each.
+Failure failure_of(const std::vector<std::string> &mistakes, const std::string &what);
 // A path in the form in which two can be compared: numbers instead of ways to write them.
 std::string comparable_path(const std::string &path);
 // Whether a configured path (its source may be missing) is this one.
 bool same_path(const std::string &configured, const Path &path);
 
-// The configuration of what runs. `known` gives ports, which the kernel does not tell.
+// The configuration of what runs. `known` gives the ports of sessions where the module does not
+// tell them.
 std::string saved_config(const Host &host, const Config &known);
 
 } // namespace rnbdadm

@@ -2,7 +2,7 @@
 // What is wrong, why, and what to do: of one device, and of the machine.
 #pragma once
 
-#include "fields.hh"
+#include "command.hh"
 
 namespace rnbdadm {
 
@@ -16,7 +16,10 @@ struct Finding {
 Json to_json(const Finding &finding);
 bool has_problem(const std::vector<Finding> &findings);
 
+void print_findings(Call &call, const std::vector<Finding> &findings);
+
 std::vector<Finding> explain_device(const Host &host, const Device &device);
 std::vector<Finding> examine_host(const Host &host);
+void examine_module_files(const Host &host, std::vector<Finding> &findings);
 
 } // namespace rnbdadm

@@ -3,6 +3,7 @@
 #include "config.hh"
 #include "diagnosis.hh"
 #include "failure.hh"
+#include "keys.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -49,6 +50,18 @@ void examine_modules(const Host &host, std::vector<Finding> &findings)
 		     "modinfo -n rnbd_client"});
 }
 
+// Sessions of mapped disks that have a path from this port.
+std::string disks_at(const std::vector<Session> &sessions, const HcaPort &port)
+{
+	std::vector<std::string> names;
+	for (const Session &session : sessions)
+		for (const Path &path : session.paths)
+			if (session.devices && path.hca == port.hca && path.port == port.port &&
+			    (names.empty() || names.back() != session.name))
+				names.push_back(session.name);
+	return join(names, " ");
+}
+
 void examine_hcas(const Host &host, std::vector<Finding> &findings)
 {
 	std::vector<HcaPort> ports = read_hcas(host);
@@ -61,10 +74,16 @@ void examine_hcas(const Host &host, std::vector<Finding> &findings)
 	}
 	std::size_t active = 0;
 	bool ethernet = false;
+	const std::vector<Session> sessions = read_sessions(host, false);
 	for (const HcaPort &port : ports) {
 		std::string name = fmt::format("rdma {}:{}", port.hca, port.port);
 		if (port.state != "active") {
-			findings.push_back({name, "note", "the port is " + port.state,
+			std::string users = disks_at(sessions, port);
+			findings.push_back({name, users.empty() ? "note" : "problem",
+					    "the port is " + port.state +
+						(users.empty() ? ""
+							       : ", and disks of session " + users +
+								     " have paths over it"),
 					    port.netdev.empty() ? "look at cable and switch"
 								: "ip link show " + port.netdev});
 			continue;
@@ -116,15 +135,37 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 				    ""});
 	std::string search = parameter("rnbd_server", "dev_search_path");
 	bool exports = host.exists(kExports) && !host.list(kExports).empty();
+	const bool proof = parameter("rtrs_server", "auth") == "required";
+	const char *whoever =
+	    proof ? "every machine with a key" : "every machine that reaches this one";
 	// Exports by name are offered besides what lies below dev_search_path, unless this says no.
 	if (search == "/" && parameter("rnbd_server", "exports_only") != "Y")
 		findings.push_back(
 		    {"exports", "note",
-		     fmt::format("every machine that reaches this one can use all of its block "
-				 "devices{}",
-				 exports ? ", not just the exports" : ""),
-		     "narrow it: options rnbd_server dev_search_path=... or, for exports by name "
-		     "alone, exports_only=Y in /etc/modprobe.d/rnbd.conf"});
+		     fmt::format("{} can use all of its block devices{}{}", whoever,
+				 exports ? ", not just the exports" : "",
+				 proof ? "" : ", and need not prove who it is"),
+		     "narrow it: exports_only=Y for exports by name alone, as rnbd-server.service "
+		     "has it, or dev_search_path=..., as options of rnbd_server in "
+		     "/etc/modprobe.d/rnbd.conf; auth=required for rtrs_server"});
+	// Names of sessions are the clients' own word.
+	for (const Export &e : read_exports(host))
+		if (!proof && e.keys.value_or("").empty() && e.addresses.value_or("").empty())
+			findings.push_back(
+			    {"export " + e.name, "note",
+			     "every machine that reaches this one can use it, and need not prove "
+			     "who "
+			     "it is",
+			     fmt::format(
+				 "rnbdadm server export set {} --key NAME, or auth=required "
+				 "for rtrs_server",
+				 e.name)});
+	if (exports)
+		findings.push_back(
+		    {"exports", "ok",
+		     fmt::format("{} by name; while there is one, rnbd_server cannot be unloaded",
+				 host.list(kExports).size()),
+		     ""});
 	Number chunk = parse_number(parameter("rtrs_server", "max_chunk_size"));
 	Number depth = parse_number(parameter("rtrs_server", "sess_queue_depth"));
 	if (!chunk || !depth)
@@ -182,16 +223,20 @@ void examine_objects(const Host &host, std::vector<Finding> &findings)
 
 void examine_config(const Host &host, std::vector<Finding> &findings)
 {
-	try {
-		Config config = read_config(host);
+	Config config = read_config(host);
+	if (config.mistakes.empty()) {
 		findings.push_back(
 		    {"configuration", "ok",
 		     fmt::format("{} devices, {} sessions, {} exports", config.devices.size(),
 				 config.sessions.size(), config.exports.size()),
 		     ""});
-	} catch (const Failure &failure) {
-		findings.push_back({"configuration", "problem", failure.what(), failure.hint()});
+		return;
 	}
+	std::vector<std::string> lines;
+	for (const Mistake &mistake : config.mistakes)
+		lines.push_back(mistake.line());
+	Failure failure = failure_of(lines, "the configuration");
+	findings.push_back({"configuration", "problem", failure.what(), failure.hint()});
 }
 
 } // namespace
@@ -199,12 +244,14 @@ void examine_config(const Host &host, std::vector<Finding> &findings)
 std::vector<Finding> examine_host(const Host &host)
 {
 	std::vector<Finding> findings;
-	examine_modules(host, findings);
-	examine_hcas(host, findings);
-	examine_server(host, findings);
-	examine_limits(host, findings);
-	examine_objects(host, findings);
-	examine_config(host, findings);
+	for (auto examine : {examine_modules, examine_module_files, examine_hcas, examine_server,
+			     examine_limits, examine_objects, examine_config, examine_keys}) {
+		try {
+			examine(host, findings);
+		} catch (const Failure &failure) {
+			findings.push_back({"access", "problem", failure.what(), failure.hint()});
+		}
+	}
 	return findings;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Why does a device not work.
 #include "diagnosis.hh"
+#include "failure.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -72,24 +73,33 @@ Finding judge_session(const Session &session)
 		"rnbdadm recover " + session.name};
 }
 
+// What a path that is not connected does about it. `attempts` counts those in a row; modules of the
+// kernel count all that have failed so far.
 std::string attempts(const Session &session, const Path &path)
 {
-	if (!path.reconnects_failed)
-		return "";
-	std::int64_t failed = *path.reconnects_failed;
+	std::string text;
+	if (path.next_attempt_ms && *path.next_attempt_ms >= 0)
+		text = fmt::format(", the next in {}",
+				   human_time(static_cast<double>(*path.next_attempt_ms) * 1e6));
+	bool in_row = path.attempts.has_value();
+	if (!in_row && !path.reconnects_failed)
+		return text;
+	std::int64_t failed =
+	    in_row ? static_cast<std::int64_t>(*path.attempts) : *path.reconnects_failed;
 	if (!failed)
 		return "; no attempt to reconnect has failed so far: it was disconnected by hand, "
 		       "or lost "
-		       "a moment ago";
+		       "a moment ago" +
+		       text;
 	if (!session.reconnect_attempts || *session.reconnect_attempts < 0)
-		return fmt::format("; {} attempts to reconnect failed so far, it goes on trying",
-				   failed);
-	if (failed >= *session.reconnect_attempts)
-		return fmt::format(
-		    "; {} attempts failed, {} are allowed in a row: it may have given up", failed,
-		    *session.reconnect_attempts);
-	return fmt::format("; {} attempts failed so far, {} are allowed in a row", failed,
-			   *session.reconnect_attempts);
+		return fmt::format("; {} attempts to reconnect failed so far, it goes on trying{}",
+				   failed, text);
+	if (failed >= *session.reconnect_attempts && text.empty())
+		return fmt::format("; {} attempts failed, {} are allowed in a row: it {} given up",
+				   failed, *session.reconnect_attempts,
+				   in_row ? "has" : "may have");
+	return fmt::format("; {} attempts failed so far, {} are allowed in a row{}", failed,
+			   *session.reconnect_attempts, text);
 }
 
 // The port that the path left from last.
@@ -101,20 +111,50 @@ const HcaPort *port_of(const std::vector<HcaPort> &ports, const Path &path)
 	return nullptr;
 }
 
-void judge_path(const Host &host, const Session &session, const Path &path,
-		const std::vector<HcaPort> &ports, std::vector<Finding> &findings)
+// A path counts as connected until enough heartbeats are missed: seconds in which I/O stands still.
+void judge_connected(const Session &session, const Path &path, const HcaPort *port,
+		     std::vector<Finding> &findings)
 {
 	std::string name = "path " + path.name;
-	if (path.connected()) {
-		std::string text = "connected";
-		if (path.latency && *path.latency)
-			text += fmt::format(", heartbeat answered in {}",
-					    human_time(static_cast<double>(*path.latency)));
-		if (path.counts.in_flight)
-			text += fmt::format(", {} requests in flight", *path.counts.in_flight);
-		findings.push_back({name, "ok", text, ""});
-		return;
+	std::string text = "connected";
+	if (path.latency && *path.latency)
+		text += fmt::format(", heartbeat answered in {}",
+				    human_time(static_cast<double>(*path.latency)));
+	if (path.counts.in_flight)
+		text += fmt::format(", {} requests in flight", *path.counts.in_flight);
+	std::uint64_t missed = path.heartbeats_missed.value_or(0);
+	if (missed > 1) {
+		text += fmt::format("; no word from the server for {} heartbeats", missed);
+		if (session.heartbeat_interval)
+			text += fmt::format(
+			    " of {}",
+			    human_time(static_cast<double>(*session.heartbeat_interval) * 1e6));
+		if (session.heartbeat_missed_max)
+			text +=
+			    fmt::format(", the path ends after {}", *session.heartbeat_missed_max);
 	}
+	bool down = port && port->state != "active";
+	if (down)
+		text += fmt::format("; its port {}:{} is {}: what is on its way waits", path.hca,
+				    path.port, port->state);
+	bool problem = missed > 1 || down;
+	std::string advice;
+	if (down)
+		advice = port->netdev.empty() ? "look at cable and switch"
+					      : "ip link show " + port->netdev;
+	else if (problem)
+		advice = fmt::format("ping {}; on the server: rnbdadm doctor",
+				     path.destination.substr(path.destination.find(':') + 1));
+	findings.push_back({name, problem ? "problem" : "ok", text, advice});
+}
+
+void judge_path(const Session &session, const Path &path, const std::vector<HcaPort> &ports,
+		std::vector<Finding> &findings)
+{
+	std::string name = "path " + path.name;
+	const HcaPort *port = port_of(ports, path);
+	if (path.connected())
+		return judge_connected(session, path, port, findings);
 	Finding lost{name, "problem", "disconnected" + attempts(session, path),
 		     fmt::format("rnbdadm path reconnect {}", path.name)};
 	std::string kinds;
@@ -123,14 +163,10 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 			kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, count);
 	if (!kinds.empty())
 		lost.text += "; errors so far: " + kinds;
-	// What the module remembers of the last try, where it does.
-	for (const char *file : {"/last_error", "/connect_error"}) {
-		std::string error = trim(host.text(path.folder + file));
-		if (!error.empty() && error != "0" && error != "none")
-			lost.text += "; last error: " + error;
-	}
+	if (path.last_error && *path.last_error < 0)
+		lost.text += "; the last: " +
+			     words_of(static_cast<int>(-*path.last_error), Action::ConnectPath);
 	findings.push_back(lost);
-	const HcaPort *port = port_of(ports, path);
 	if (!port)
 		findings.push_back(
 		    {name, "problem",
@@ -179,18 +215,19 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 		findings.push_back(judge_session(*session));
 		std::vector<HcaPort> ports = read_hcas(host);
 		for (const Path &path : session->paths)
-			judge_path(host, *session, path, ports, findings);
+			judge_path(*session, path, ports, findings);
 	}
 	std::string waiting = fmt::format("{} in flight", device.in_flight);
 	if (device.waiting)
 		waiting += fmt::format(", {} wait for a path", *device.waiting);
 	if (device.errors)
 		waiting += fmt::format(", {} ended with an error so far", *device.errors);
-	bool old = false;
+	bool old = false, slow = false;
 	if (device.oldest_request_ms && *device.oldest_request_ms) {
 		double ms = static_cast<double>(*device.oldest_request_ms);
 		waiting += fmt::format(", the oldest for {}", human_time(ms * 1e6));
 		old = ms > 10000;
+		slow = ms > 1000;
 		if (old && device.state == "open" && device.waiting.value_or(0) == 0 && session &&
 		    session->connected() > 0)
 			waiting +=
@@ -208,8 +245,12 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 			  : *device.no_path_timeout == 0
 			      ? ", and fails at once without a path"
 			      : fmt::format(", and waits {} s for a path", *device.no_path_timeout);
-	findings.push_back({"requests", old ? "problem" : "ok", waiting + limits,
-			    old ? "rnbdadm stats " + device.name + " --watch" : ""});
+	findings.push_back({"requests",
+			    old	   ? "problem"
+			    : slow ? "note"
+				   : "ok",
+			    waiting + limits,
+			    slow ? "rnbdadm stats " + device.name + " --watch" : ""});
 	std::string users;
 	for (const std::string &mount : device.mounts)
 		users += (users.empty() ? "" : ", ") +

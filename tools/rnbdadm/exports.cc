@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <rnbd/pure/export_rules.hh>
+#include <rtrs/wire/key_name.hh>
 
 namespace rnbdadm {
 
@@ -34,6 +35,15 @@ std::string check_address_rule(const std::string &text)
 		return bits == all ? canonical : fmt::format("{}/{}", canonical, bits);
 	}
 	throw wrong;
+}
+
+void check_key_rule(const std::string &text)
+{
+	const bool open = text.ends_with('*');
+	const std::string stem = text.substr(0, text.size() - open);
+	if (!(open && stem.empty()) && !rtrs::check_key_name(view(stem)).ok())
+		throw Failure(Exit::Usage, fmt::format("'{}' is no name of a key", text),
+			      "it is a name, or 'name*' for all that begin so; '*' is any key");
 }
 
 namespace {
@@ -67,6 +77,7 @@ std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &
 		add("access", wanted.access, running.access);
 	// A rule that the module cannot keep differs as long as it is wanted.
 	add("client", list(wanted.clients), list(split(running.clients.value_or(""))));
+	add("key", list(wanted.keys), list(split(running.keys.value_or(""))));
 	std::vector<std::string> have = split(running.addresses.value_or(""));
 	std::transform(have.begin(), have.end(), have.begin(), comparable_rule);
 	add("address", list(wanted.addresses), list(have));
@@ -88,6 +99,13 @@ void need_exports(const Host &host)
 		    "if that changes nothing, the loaded rnbd_server has no exports by name");
 	throw Failure(Exit::Missing, "the loaded module rnbd_server has no exports by name",
 		      "it offers what lies below its parameter dev_search_path");
+}
+
+void need_export_list(const Host &host)
+{
+	need_server(host);
+	if (host.exists("/sys/module/rnbd_server/parameters/exports_only"))
+		need_exports(host);
 }
 
 namespace {
@@ -122,6 +140,7 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 		call.write(folder + "/access", request.access, Action::Export, what);
 	call.write(folder + "/device_path", request.device_path, Action::Export, what);
 	fill_list(call, request, folder + "/allowed_sessions", request.clients, "clients");
+	fill_list(call, request, folder + "/allowed_keys", request.keys, "keys");
 	fill_list(call, request, folder + "/allowed_addresses", request.addresses, "addresses");
 	// Last, so that no client opens what is half set up.
 	if (call.dry_run || call.host.exists(folder + "/enable"))
@@ -166,9 +185,8 @@ bool change_export(Call &call, const Export &running, const ExportRequest &reque
 			    fmt::format("remove it first: rnbdadm server export remove {}",
 					running.name));
 	static const std::map<std::string, const char *> kFiles = {
-	    {"access", "/access"},
-	    {"client", "/allowed_sessions"},
-	    {"address", "/allowed_addresses"},
+	    {"access", "/access"},    {"client", "/allowed_sessions"},
+	    {"key", "/allowed_keys"}, {"address", "/allowed_addresses"},
 	    {"enabled", "/enable"},
 	};
 	// In the order of the list: rules first, then it may be enabled.

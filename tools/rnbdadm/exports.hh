@@ -13,6 +13,7 @@ struct ExportRequest {
 	std::string device_path;
 	std::string access; // "" leaves the module's default
 	std::vector<std::string> clients;
+	std::vector<std::string> keys;
 	std::vector<std::string> addresses; // as check_address_rule() gives them
 };
 
@@ -20,11 +21,16 @@ struct ExportRequest {
 // (Usage) if it is none.
 std::string check_address_rule(const std::string &text);
 
+// A key that clients have to have proven, or "name*". Failure (Usage) if it is none.
+void check_key_rule(const std::string &text);
+
 // What differs, as (key, configured, running).
 std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &wanted,
 							   const Export &running);
 // Failure (Missing) if the loaded module has no exports.
 void need_exports(const Host &host);
+// For a look at them: a module without exports has none, one that keeps them elsewhere is Missing.
+void need_export_list(const Host &host);
 // Makes it as a whole: what was made is removed again if a part fails.
 void add_export(Call &call, const ExportRequest &request);
 // The device stays, as clients may use it; the rules become those of the request. Failure (Failed)

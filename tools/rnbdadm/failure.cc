@@ -9,7 +9,7 @@
 
 namespace rnbdadm {
 
-const ExitText kExitTexts[13] = {
+const ExitText kExitTexts[14] = {
     {Exit::Done, "done", "what was asked is done, or was so already"},
     {Exit::Failed, "failed", "the kernel or the server refused; the message says why"},
     {Exit::Usage, "usage", "the command line is wrong; nothing was tried"},
@@ -21,8 +21,12 @@ const ExitText kExitTexts[13] = {
     {Exit::Denied, "denied", "not permitted: the command needs root"},
     {Exit::Missing, "missing", "a kernel module is not loaded, or lacks what is needed"},
     {Exit::Partial, "partial", "some of several objects failed; each is reported"},
-    {Exit::Config, "config", "the configuration is faulty; nothing was done"},
-    {Exit::Differs, "differs", "diff found a difference, or doctor a problem"},
+    {Exit::Config, "config",
+     "the configuration, or a file with a key, is faulty; nothing was done"},
+    {Exit::Differs, "differs",
+     "diff found a difference, or doctor, explain or key check a problem"},
+    {Exit::Mistakes, "mistakes",
+     "the configuration has mistakes, each is reported; all else in it was done"},
 };
 
 namespace {
@@ -51,6 +55,9 @@ const Words kSpecial[] = {
     {EBUSY, Action::Map, "the device is in use on the server"},
     {EINVAL, Action::Map,
      "the kernel refuses the options, or the server the name (see dmesg on both)"},
+    {EPROTONOSUPPORT, Action::Map,
+     "one side requires a proof that the other does not give: say --key, or look at the parameter "
+     "auth of rtrs_server"},
     {EBUSY, Action::Unmap, "somebody has the device open"},
     {EALREADY, Action::Unmap, "the device is being removed already"},
     {EALREADY, Action::Remap, "the device is mapped and open"},
@@ -89,7 +96,22 @@ const Words kCommon[] = {
      "the server has as many sessions, paths or connections as it may have: rtrs_server's max_*, "
      "see "
      "its kernel log"},
-    {ETIMEDOUT, {}, "no answer within the time allowed"},
+    {ETIMEDOUT,
+     {},
+     "the kernel has given up: nobody answers at that address, or what is sent gets lost on the "
+     "way"},
+    {ENOKEY,
+     {},
+     "there is no key of that name in this machine's keyring .rnbd (see: rnbdadm key list; rnbdadm "
+     "key load), or auth is required and no key was named"},
+    {EKEYEXPIRED, {}, "the key in this machine's keyring has expired"},
+    {EKEYREVOKED, {}, "the key in this machine's keyring was revoked"},
+    {EKEYREJECTED,
+     {},
+     "one side did not believe the other's proof, or the server wants this session no more: do "
+     "both have the same secret under this name and generation (rnbdadm key show-fingerprint)? Is "
+     "the session's name in use by another "
+     "machine? The server's kernel log says what was wrong, which it tells nobody else"},
     {ECOMM, {}, "the server did not answer"},
     {EPROTO, {}, "the other side does not speak this protocol, or broke it"},
     {ENOMEM, {}, "not enough memory, or the RDMA device has too few resources"},
@@ -118,6 +140,24 @@ std::string words_of(int error, Action action)
 	return std::strerror(error) + tail;
 }
 
+std::string advice_of(int error, Action action)
+{
+	if (action != Action::Map && action != Action::AddPath && action != Action::ConnectPath)
+		return "";
+	switch (error) {
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return "is the address right, and the server up? ping <address>; ip neigh show "
+		       "<address>; rnbdadm hca list; RoCE needs UDP port 4791 both ways";
+	case ECONNREFUSED:
+	case ECONNRESET:
+		return "on the server: rnbdadm doctor; dmesg | grep -E 'rtrs|rnbd'";
+	default:
+		return "";
+	}
+}
+
 Exit exit_of(int error, Action action)
 {
 	switch (error) {
@@ -127,8 +167,6 @@ Exit exit_of(int error, Action action)
 		return Exit::Exists;
 	case EBUSY:
 		return Exit::Busy;
-	case ETIMEDOUT:
-		return Exit::TimedOut;
 	case EACCES:
 		return action == Action::Map ? Exit::Failed : Exit::Denied;
 	default:

@@ -21,7 +21,8 @@ enum class Exit : int {
 	Missing = 9,   // a module is not loaded, or too old for this
 	Partial = 10,  // some of several objects failed
 	Config = 11,   // the configuration is faulty; nothing was done
-	Differs = 12,  // diff found a difference, doctor a problem
+	Differs = 12,  // diff found a difference, doctor or explain a problem
+	Mistakes = 13, // the configuration has mistakes; all else in it was done
 };
 
 struct ExitText {
@@ -31,7 +32,7 @@ struct ExitText {
 };
 
 // Every Exit, in order.
-extern const ExitText kExitTexts[13];
+extern const ExitText kExitTexts[14];
 
 // Thrown by whatever cannot go on; main prints it on stderr. `hint` says what to do next.
 class Failure : public std::runtime_error {
@@ -66,6 +67,8 @@ enum class Action {
 // The reason behind a positive errno in words, with its name: "the server has no such device
 // (ENOENT)".
 std::string words_of(int error, Action action);
+// What to look at, where the number alone does not say it; may be empty.
+std::string advice_of(int error, Action action);
 // An EACCES of the server is a refusal, one of this machine's a lack of rights.
 Exit exit_of(int error, Action action = Action::Configure);
 

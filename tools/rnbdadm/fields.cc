@@ -2,141 +2,314 @@
 // The one description of what each kind of object shows.
 #include "fields.hh"
 
+#include "keys.hh"
+#include "name_lists.hh"
+
 namespace rnbdadm {
 
-const Kind kDeviceKind = {
-    "device",
-    "devices",
-    {
-	{"name", "NAME", Unit::Text, true, "name of the disk, as in /dev"},
-	{"session", "SESSION", Unit::Text, true, "session that the device is mapped in"},
-	{"device_path", "DEVICE PATH", Unit::Text, true, "name of the device on the server"},
-	{"size", "SIZE", Unit::Bytes, true, "size in bytes"},
-	{"access", "ACCESS", Unit::Text, true, "ro, rw or migration"},
-	{"state", "STATE", Unit::State, true,
-	 "open: usable; closed: the session is disconnected or the server closed it; init, "
-	 "unmapped: "
-	 "on its way"},
-	{"in_flight", "IN FLIGHT", Unit::Count, false, "requests that wait for an answer"},
-	{"reads", "READS", Unit::Count, false, "reads that have ended"},
-	{"read_bytes", "READ", Unit::Bytes, false, "bytes read"},
-	{"writes", "WRITES", Unit::Count, false, "writes that have ended"},
-	{"written_bytes", "WRITTEN", Unit::Bytes, false, "bytes written"},
-	{"poll_queues", "POLL QUEUES", Unit::Count, false, "queues for polled I/O"},
-	{"no_path_timeout", "NO PATH TIMEOUT", Unit::Seconds, false,
-	 "seconds that I/O waits while no path is connected; null if the module has no such limit"},
-	{"waiting_requests", "WAITING", Unit::Count, false,
-	 "requests that wait for a path to come back; null if the module fails them at once"},
-	{"oldest_request_ms", "OLDEST", Unit::Milliseconds, false,
-	 "age of the oldest request; null if the module does not say"},
-	{"errors", "ERRORS", Unit::Count, false,
-	 "requests that ended with an error; null if the module does not count them"},
-	{"retries", "RETRIES", Unit::Count, false,
-	 "requests that lost their path and were sent again; null likewise"},
-	{"wwid", "WWID", Unit::Text, false, "identity of the disk; null if the server gives none"},
-	{"mounts", "MOUNTS", Unit::List, false, "where it or a partition of it is mounted"},
-	{"holders", "HOLDERS", Unit::List, false, "block devices on top of it"},
-	{"owner", "OWNER", Unit::Owner, false,
-	 "name in the configuration; '-' (in tables: by hand) if mapped by hand with this program, "
-	 "null (others) if by others"},
-    },
+namespace {
+
+template <class T> Json json_of(const T &value)
+{
+	return Json(value);
+}
+
+template <class T> Json json_of(const std::optional<T> &value)
+{
+	return value ? Json(*value) : Json();
+}
+
+// A field and where its value comes from: a member, a function of the object, or one beside it.
+template <class T> struct Row {
+	template <class Source>
+	Row(const char *key, const char *title, Unit unit, bool shown, const char *help,
+	    Source source)
+	    : field{key, title, unit, shown, help},
+	      value([source](const T &object) { return json_of(std::invoke(source, object)); })
+	{
+	}
+
+	Field field;
+	std::function<Json(const T &)> value;
 };
 
-const Kind kSessionKind = {
-    "session",
-    "sessions",
-    {
-	{"name", "NAME", Unit::Text, true, "name of the session"},
-	{"side", "SIDE", Unit::Text, true, "client or server: what this machine is in it"},
-	{"state", "STATE", Unit::State, true,
-	 "connected, degraded (some paths are not connected) or disconnected"},
-	{"paths", "PATHS", Unit::Count, true, "number of paths"},
-	{"paths_connected", "CONNECTED", Unit::Count, true, "number of paths that are connected"},
-	{"devices", "DEVICES", Unit::Count, true, "number of devices mapped through it"},
-	{"policy", "POLICY", Unit::Text, true, "how a request chooses its path"},
-	{"reconnect_attempts", "ATTEMPTS", Unit::Count, false,
-	 "attempts to connect before a path gives up; -1 is for ever"},
-	{"request_timeout", "REQUEST TIMEOUT", Unit::Seconds, false,
-	 "seconds that a request waits before its path has to show life; 0 is for ever"},
-	{"heartbeat_interval_ms", "HEARTBEAT", Unit::Milliseconds, false,
-	 "milliseconds between heartbeats"},
-	{"heartbeat_missed_max", "MISSED MAX", Unit::Count, false,
-	 "unanswered heartbeats before a path counts as lost"},
-    },
+template <class T> using Table = std::vector<Row<T>>;
+
+template <class T> std::vector<Field> fields_of(const Table<T> &table)
+{
+	std::vector<Field> fields;
+	for (const Row<T> &row : table)
+		fields.push_back(row.field);
+	return fields;
+}
+
+template <class T> Json row_of(const Table<T> &table, const T &object)
+{
+	Json j;
+	for (const Row<T> &row : table)
+		j[row.field.key] = row.value(object);
+	return j;
+}
+
+template <class T> std::string side_of(const T &object)
+{
+	return object.server ? "server" : "client";
+}
+
+template <auto member>
+auto text_or_null = [](const auto &object) {
+	const std::string &text = object.*member;
+	return text.empty() ? Text() : Text(text);
 };
 
-const Kind kPathKind = {
-    "path",
-    "paths",
-    {
-	{"session", "SESSION", Unit::Text, true, "session of the path"},
-	{"side", "SIDE", Unit::Text, false, "client or server"},
-	{"name", "NAME", Unit::Text, false, "name of the path: source@destination"},
-	{"source", "SOURCE", Unit::Text, true, "address of the client"},
-	{"destination", "DESTINATION", Unit::Text, true, "address of the server"},
-	{"hca", "HCA", Unit::Text, true, "RDMA device of this machine"},
-	{"port", "PORT", Unit::Count, true, "port of the RDMA device"},
-	{"state", "STATE", Unit::State, true, "connected or disconnected"},
-	{"latency_ns", "LATENCY", Unit::Nanoseconds, true,
-	 "time to the answer of the last heartbeat; null on the server"},
-	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait for an answer"},
-	{"reads", "READS", Unit::Count, false, "reads"},
-	{"read_bytes", "READ", Unit::Bytes, true, "bytes read"},
-	{"writes", "WRITES", Unit::Count, false, "writes"},
-	{"written_bytes", "WRITTEN", Unit::Bytes, true, "bytes written"},
-	{"failed_over", "FAILED OVER", Unit::Count, false,
-	 "requests that came from another path which was lost"},
-	{"reconnects", "RECONNECTS", Unit::Count, true, "times the path has connected again"},
-	{"reconnects_failed", "FAILED", Unit::Count, false, "attempts to do so that failed"},
-	{"errors", "ERRORS", Unit::Counts, false,
-	 "what went wrong, a number for each kind; null if the module does not count it"},
-    },
+template <auto member>
+auto flag = [](const auto &object) {
+	const Text &text = object.*member;
+	return text ? std::optional<bool>(*text == "1") : std::nullopt;
 };
 
-const Kind kOpenedKind = {
-    "opened",
-    "opened",
-    {
-	{"device", "DEVICE", Unit::Text, true, "block device of this machine"},
-	{"session", "SESSION", Unit::Text, true, "session that has it open"},
-	{"access", "ACCESS", Unit::Text, true, "ro, rw or migration"},
-	{"read_only", "READ-ONLY", Unit::Flag, true, "whether writes are refused"},
-	{"client_path", "CLIENT'S NAME", Unit::Text, true, "name by which the client asked for it"},
-    },
+template <auto member>
+auto count = [](const Path &path) {
+	return path.counts.*member;
 };
 
-const Kind kExportKind = {
-    "export",
-    "exports",
-    {
-	{"name", "NAME", Unit::Text, true, "name that clients use"},
-	{"device_path", "DEVICE PATH", Unit::Text, true, "block device of this machine"},
-	{"access", "ACCESS", Unit::Text, true,
-	 "the most that a client may do: ro, rw or migration"},
-	{"clients", "CLIENTS", Unit::Text, true, "sessions that may use it; null or empty for all"},
-	{"addresses", "ADDRESSES", Unit::Text, true,
-	 "addresses that clients have to come from; null or empty for all"},
-	{"users", "USERS", Unit::Count, true, "sessions that have it open"},
-	{"enabled", "ENABLED", Unit::Flag, false, "whether clients can open it"},
-	{"denied", "DENIED", Unit::Count, false, "how often its rules refused a client"},
-    },
+Json errors_of(const Path &path)
+{
+	Json j;
+	for (const auto &[kind, number] : path.errors)
+		j[kind] = number;
+	return j;
+}
+
+const Table<Device> kTableDevice = {
+    {"name", "NAME", Unit::Text, true, "name of the disk, as in /dev", &Device::name},
+    {"session", "SESSION", Unit::Text, true, "session that the device is mapped in",
+     &Device::session},
+    {"device_path", "DEVICE PATH", Unit::Text, true, "name of the device on the server",
+     &Device::device_path},
+    {"size", "SIZE", Unit::Bytes, true, "size in bytes", &Device::size},
+    {"access", "ACCESS", Unit::Text, true, "ro, rw or migration", &Device::access},
+    {"state", "STATE", Unit::State, true,
+     "open: usable; closed: the session is disconnected or the server closed it; init, "
+     "unmapped: "
+     "on its way",
+     &Device::state},
+    {"in_flight", "IN FLIGHT", Unit::Count, false, "requests that wait for an answer",
+     &Device::in_flight},
+    {"reads", "READS", Unit::Count, false, "reads that have ended", &Device::reads},
+    {"read_bytes", "READ", Unit::Bytes, false, "bytes read", &Device::read_bytes},
+    {"writes", "WRITES", Unit::Count, false, "writes that have ended", &Device::writes},
+    {"written_bytes", "WRITTEN", Unit::Bytes, false, "bytes written", &Device::written_bytes},
+    {"poll_queues", "POLL QUEUES", Unit::Count, false, "queues for polled I/O",
+     &Device::poll_queues},
+    {"no_path_timeout", "NO PATH TIMEOUT", Unit::Seconds, false,
+     "seconds that I/O waits while no path is connected; null if the module has no such limit",
+     &Device::no_path_timeout},
+    {"waiting_requests", "WAITING", Unit::Count, false,
+     "requests that wait for a path to come back; null if the module fails them at once",
+     &Device::waiting},
+    {"oldest_request_ms", "OLDEST", Unit::Milliseconds, false,
+     "age of the oldest request; null if the module does not say", &Device::oldest_request_ms},
+    {"errors", "ERRORS", Unit::Count, false,
+     "requests that ended with an error; null if the module does not count them", &Device::errors},
+    {"retries", "RETRIES", Unit::Count, false,
+     "requests that lost their path and were sent again; null likewise", &Device::retries},
+    {"wwid", "WWID", Unit::Text, false, "identity of the disk; null if the server gives none",
+     &Device::wwid},
+    {"mounts", "MOUNTS", Unit::List, false, "where it or a partition of it is mounted",
+     &Device::mounts},
+    {"holders", "HOLDERS", Unit::List, false, "block devices on top of it", &Device::holders},
+    {"owner", "OWNER", Unit::Owner, false,
+     "name in the configuration; '-' (in tables: by hand) if mapped by hand with this program, "
+     "null (others) if by others",
+     text_or_null<&Device::owner>},
 };
 
-const Kind kHcaKind = {
-    "hca",
-    "hcas",
-    {
-	{"hca", "HCA", Unit::Text, true, "name of the RDMA device"},
-	{"port", "PORT", Unit::Count, true, "number of the port"},
-	{"state", "STATE", Unit::State, true, "active if it can be used"},
-	{"link_layer", "LINK", Unit::Text, true, "InfiniBand or Ethernet (RoCE)"},
-	{"rate", "RATE", Unit::Text, true, "as the driver says"},
-	{"netdev", "NETDEV", Unit::Text, true, "its network interface"},
-	{"addresses", "ADDRESSES", Unit::List, true, "addresses that can serve in a path"},
-	{"gids", "GIDS", Unit::List, false, "its GIDs"},
-	{"firmware", "FIRMWARE", Unit::Text, false, "version of its firmware"},
-    },
+} // namespace
+
+const Kind kDeviceKind = {"device", "devices", fields_of(kTableDevice)};
+
+namespace {
+
+const Table<Session> kTableSession = {
+    {"name", "NAME", Unit::Text, true, "name of the session", &Session::name},
+    {"side", "SIDE", Unit::Text, true, "client or server: what this machine is in it",
+     side_of<Session>},
+    {"state", "STATE", Unit::State, true,
+     "connected, degraded (some paths are not connected) or disconnected", &Session::state},
+    {"paths", "PATHS", Unit::Count, true, "number of paths",
+     [](const Session &s) {
+	     return Json(s.paths.size());
+     }},
+    {"paths_connected", "CONNECTED", Unit::Count, true, "number of paths that are connected",
+     &Session::connected},
+    {"devices", "DEVICES", Unit::Count, true, "number of devices mapped through it",
+     &Session::devices},
+    {"server_port", "PORT", Unit::Count, false,
+     "port of the server; null on the server and if the module does not tell it",
+     &Session::server_port},
+    {"policy", "POLICY", Unit::Text, true, "how a request chooses its path", &Session::policy},
+    {"reconnect_attempts", "ATTEMPTS", Unit::Count, false,
+     "attempts to connect before a path gives up; -1 is for ever", &Session::reconnect_attempts},
+    {"request_timeout", "REQUEST TIMEOUT", Unit::Seconds, false,
+     "seconds that a request waits before its path has to show life; 0 is for ever",
+     &Session::request_timeout},
+    {"heartbeat_interval_ms", "HEARTBEAT", Unit::Milliseconds, false,
+     "milliseconds between heartbeats", &Session::heartbeat_interval},
+    {"heartbeat_missed_max", "MISSED MAX", Unit::Count, false,
+     "unanswered heartbeats before a path counts as lost", &Session::heartbeat_missed_max},
+    {"auth", "AUTH", Unit::Text, false,
+     "whether both sides prove who they are: off, optional or required; null on the server and if "
+     "the module does not tell it",
+     &Session::auth},
+    {"key", "KEY", Unit::Text, false, "name of the key by which they do; empty if there is none",
+     &Session::key},
 };
+
+} // namespace
+
+const Kind kSessionKind = {"session", "sessions", fields_of(kTableSession)};
+
+namespace {
+
+const Table<Path> kTablePath = {
+    {"session", "SESSION", Unit::Text, true, "session of the path", &Path::session},
+    {"side", "SIDE", Unit::Text, false, "client or server", side_of<Path>},
+    {"name", "NAME", Unit::Text, false, "name of the path: source@destination", &Path::name},
+    {"source", "SOURCE", Unit::Text, true, "address of the client", &Path::source},
+    {"destination", "DESTINATION", Unit::Text, true, "address of the server", &Path::destination},
+    {"hca", "HCA", Unit::Text, true, "RDMA device of this machine", &Path::hca},
+    {"port", "PORT", Unit::Count, true, "port of the RDMA device", &Path::port},
+    {"state", "STATE", Unit::State, true, "connected or disconnected", &Path::state},
+    {"latency_ns", "LATENCY", Unit::Nanoseconds, true,
+     "time to the answer of the last heartbeat; null on the server", &Path::latency},
+    {"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait for an answer",
+     count<&PathCounts::in_flight>},
+    {"reads", "READS", Unit::Count, false, "reads", count<&PathCounts::reads>},
+    {"read_bytes", "READ", Unit::Bytes, true, "bytes read", count<&PathCounts::read_bytes>},
+    {"writes", "WRITES", Unit::Count, false, "writes", count<&PathCounts::writes>},
+    {"written_bytes", "WRITTEN", Unit::Bytes, true, "bytes written",
+     count<&PathCounts::written_bytes>},
+    {"failed_over", "FAILED OVER", Unit::Count, false,
+     "requests that came from another path which was lost", count<&PathCounts::failed_over>},
+    {"reconnects", "RECONNECTS", Unit::Count, true, "times the path has connected again",
+     &Path::reconnects},
+    {"reconnects_failed", "FAILED", Unit::Count, false, "attempts to do so that failed",
+     &Path::reconnects_failed},
+    {"proven", "PROVEN", Unit::Text, false,
+     "key and generation by which both sides have proven who they are, or none; null if the "
+     "module does not tell it",
+     &Path::proven},
+    {"errors", "ERRORS", Unit::Counts, false,
+     "what went wrong, a number for each kind; null if the module does not count it", errors_of},
+};
+
+} // namespace
+
+const Kind kPathKind = {"path", "paths", fields_of(kTablePath)};
+
+namespace {
+
+const Table<Opened> kTableOpened = {
+    {"device", "DEVICE", Unit::Text, true, "block device of this machine", &Opened::device},
+    {"session", "SESSION", Unit::Text, true, "session that has it open", &Opened::session},
+    {"access", "ACCESS", Unit::Text, true, "ro, rw or migration", &Opened::access},
+    {"read_only", "READ-ONLY", Unit::Flag, true, "whether writes are refused",
+     flag<&Opened::read_only>},
+    {"client_path", "CLIENT'S NAME", Unit::Text, true, "name by which the client asked for it",
+     &Opened::client_path},
+};
+
+} // namespace
+
+const Kind kOpenedKind = {"opened", "opened", fields_of(kTableOpened)};
+
+namespace {
+
+const Table<Export> kTableExport = {
+    {"name", "NAME", Unit::Text, true, "name that clients use", &Export::name},
+    {"device_path", "DEVICE PATH", Unit::Text, true, "block device of this machine",
+     &Export::device_path},
+    {"access", "ACCESS", Unit::Text, true, "the most that a client may do: ro, rw or migration",
+     &Export::access},
+    {"clients", "CLIENTS", Unit::Whom, true, "sessions that may use it; null or empty for all",
+     &Export::clients},
+    {"keys", "KEYS", Unit::Text, true,
+     "keys of which its clients have to have proven one, '*' for any; null if no proof is needed",
+     [](const Export &e) {
+	     return e.keys.value_or("").empty() ? Json() : Json(*e.keys);
+     }},
+    {"addresses", "ADDRESSES", Unit::Whom, true,
+     "addresses that clients have to come from; null or empty for all", &Export::addresses},
+    {"users", "USERS", Unit::Count, true, "sessions that have it open", &Export::users},
+    {"enabled", "ENABLED", Unit::Flag, false, "whether clients can open it",
+     flag<&Export::enabled>},
+    {"denied", "DENIED", Unit::Count, false, "how often its rules refused a client",
+     &Export::denied},
+};
+
+} // namespace
+
+const Kind kExportKind = {"export", "exports", fields_of(kTableExport)};
+
+namespace {
+
+const Table<HcaPort> kTableHca = {
+    {"hca", "HCA", Unit::Text, true, "name of the RDMA device", &HcaPort::hca},
+    {"port", "PORT", Unit::Count, true, "number of the port", &HcaPort::port},
+    {"state", "STATE", Unit::State, true, "active if it can be used", &HcaPort::state},
+    {"link_layer", "LINK", Unit::Text, true, "InfiniBand or Ethernet (RoCE)", &HcaPort::link_layer},
+    {"rate", "RATE", Unit::Text, true, "as the driver says", &HcaPort::rate},
+    {"netdev", "NETDEV", Unit::Text, true, "its network interface", text_or_null<&HcaPort::netdev>},
+    {"addresses", "ADDRESSES", Unit::List, true, "addresses that can serve in a path",
+     &HcaPort::addresses},
+    {"gids", "GIDS", Unit::List, false, "its GIDs", &HcaPort::gids},
+    {"firmware", "FIRMWARE", Unit::Text, false, "version of its firmware",
+     text_or_null<&HcaPort::firmware>},
+};
+
+} // namespace
+
+const Kind kHcaKind = {"hca", "hcas", fields_of(kTableHca)};
+
+namespace {
+
+const Table<Key> kTableKey = {
+    {"name", "NAME", Unit::Text, true, "name of the key",
+     [](const Key &key) {
+	     return Json(key.id.name.c_str());
+     }},
+    {"generation", "GENERATION", Unit::Count, true, "which of its secrets it is",
+     [](const Key &key) {
+	     return Json(key.id.generation.value);
+     }},
+    {"fingerprint", "FINGERPRINT", Unit::Text, true,
+     "digest by which two secrets are compared; null if no good file has it", &Key::fingerprint},
+    {"on_disk", "ON DISK", Unit::Flag, true, "whether it is in /etc/rnbd/keys.d",
+     [](const Key &key) {
+	     return Json(key.on_disk);
+     }},
+    {"in_kernel", "IN KERNEL", Unit::Flag, true,
+     "whether the kernel has it; null while rtrs_core is not loaded", &Key::in_kernel},
+    {"problem", "PROBLEM", Unit::Text, true, "why its file is refused; null if it is not",
+     &Key::problem},
+};
+
+} // namespace
+
+const Kind kKeyKind = {"key", "keys", fields_of(kTableKey)};
+
+namespace {
+
+const Table<NameList> kTableNameList = {
+    {"key", "KEY", Unit::Text, true, "name of the key", &NameList::key},
+    {"clients", "CLIENTS", Unit::List, true, "sessions that it opens, and nobody else",
+     &NameList::clients},
+};
+
+} // namespace
+
+const Kind kNameListKind = {"key_list", "key_lists", fields_of(kTableNameList)};
 
 const Kind kDeviceRateKind = {
     "device_rate",
@@ -149,6 +322,11 @@ const Kind kDeviceRateKind = {
 	{"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
 	 "bytes written for each second"},
 	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
+	{"p50_ms", "P50", Unit::Milliseconds, true,
+	 "half of the requests took less; upper end of the kernel's class of time"},
+	{"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
+	{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
+	 "age of the oldest request, at the end of the time"},
 	{"state", "STATE", Unit::State, true, "state of the device"},
     },
 };
@@ -198,10 +376,13 @@ const Kind kOutcomeKind = {
     "outcome",
     "outcomes",
     {
-	{"object", "OBJECT", Unit::Text, true, "device or export"},
-	{"name", "NAME", Unit::Text, true, "its name in the configuration"},
+	{"object", "OBJECT", Unit::Text, true, "device, export or key"},
+	{"name", "NAME", Unit::Text, true,
+	 "its name in the configuration; of a key with its generation"},
 	{"result", "RESULT", Unit::Text, true,
-	 "mapped, exported, remapped, changed, unchanged or failed"},
+	 "mapped, exported, loaded, remapped, changed, unchanged, failed, or faulty if its section "
+	 "has a "
+	 "mistake"},
     },
 };
 
@@ -217,135 +398,62 @@ const Kind kEventKind = {
     },
 };
 
+const Kind kMistakeKind = {
+    "mistake",
+    "mistakes",
+    {
+	{"file", "FILE", Unit::Text, true, "file of the configuration"},
+	{"line", "LINE", Unit::Count, true, "line in it; null if it cannot be read"},
+	{"section", "SECTION", Unit::Text, true, "what it costs; null outside of sections"},
+	{"text", "MISTAKE", Unit::Text, true, "what is wrong"},
+    },
+};
+
 std::vector<const Kind *> all_kinds()
 {
-	return {&kDeviceKind,  &kSessionKind,	 &kPathKind,	   &kOpenedKind,
-		&kExportKind,  &kHcaKind,	 &kDeviceRateKind, &kPathRateKind,
-		&kFindingKind, &kDifferenceKind, &kOutcomeKind,	   &kEventKind};
+	return {&kDeviceKind,  &kSessionKind,	 &kPathKind,	 &kOpenedKind,	&kExportKind,
+		&kHcaKind,     &kDeviceRateKind, &kPathRateKind, &kFindingKind, &kDifferenceKind,
+		&kOutcomeKind, &kEventKind,	 &kMistakeKind,	 &kKeyKind,	&kNameListKind};
 }
 
-namespace {
-
-template <class T> Json or_null(const std::optional<T> &value)
+Json to_json(const Device &object)
 {
-	return value ? Json(*value) : Json();
+	return row_of(kTableDevice, object);
 }
 
-Json text_or_null(const std::string &text)
+Json to_json(const Session &object)
 {
-	return text.empty() ? Json() : Json(text);
+	return row_of(kTableSession, object);
 }
 
-} // namespace
-
-Json to_json(const Device &d)
+Json to_json(const Path &object)
 {
-	Json j;
-	j["name"] = d.name;
-	j["session"] = d.session;
-	j["device_path"] = d.device_path;
-	j["size"] = d.size;
-	j["access"] = d.access;
-	j["state"] = d.state;
-	j["in_flight"] = d.in_flight;
-	j["reads"] = d.reads;
-	j["read_bytes"] = d.read_bytes;
-	j["writes"] = d.writes;
-	j["written_bytes"] = d.written_bytes;
-	j["poll_queues"] = or_null(d.poll_queues);
-	j["no_path_timeout"] = or_null(d.no_path_timeout);
-	j["waiting_requests"] = or_null(d.waiting);
-	j["oldest_request_ms"] = or_null(d.oldest_request_ms);
-	j["errors"] = or_null(d.errors);
-	j["retries"] = or_null(d.retries);
-	j["wwid"] = or_null(d.wwid);
-	j["mounts"] = d.mounts;
-	j["holders"] = d.holders;
-	j["owner"] = text_or_null(d.owner);
-	return j;
+	return row_of(kTablePath, object);
 }
 
-Json to_json(const Session &s)
+Json to_json(const Opened &object)
 {
-	Json j;
-	j["name"] = s.name;
-	j["side"] = s.server ? "server" : "client";
-	j["state"] = s.state();
-	j["paths"] = s.paths.size();
-	j["paths_connected"] = s.connected();
-	j["devices"] = s.devices;
-	j["policy"] = or_null(s.policy);
-	j["reconnect_attempts"] = or_null(s.reconnect_attempts);
-	j["request_timeout"] = or_null(s.request_timeout);
-	j["heartbeat_interval_ms"] = or_null(s.heartbeat_interval);
-	j["heartbeat_missed_max"] = or_null(s.heartbeat_missed_max);
-	return j;
+	return row_of(kTableOpened, object);
 }
 
-Json to_json(const Path &p)
+Json to_json(const Export &object)
 {
-	Json j;
-	j["session"] = p.session;
-	j["side"] = p.server ? "server" : "client";
-	j["name"] = p.name;
-	j["source"] = p.source;
-	j["destination"] = p.destination;
-	j["hca"] = p.hca;
-	j["port"] = p.port;
-	j["state"] = p.state;
-	j["latency_ns"] = or_null(p.latency);
-	j["in_flight"] = or_null(p.counts.in_flight);
-	j["reads"] = p.counts.reads;
-	j["read_bytes"] = p.counts.read_bytes;
-	j["writes"] = p.counts.writes;
-	j["written_bytes"] = p.counts.written_bytes;
-	j["failed_over"] = or_null(p.counts.failed_over);
-	j["reconnects"] = or_null(p.reconnects);
-	j["reconnects_failed"] = or_null(p.reconnects_failed);
-	j["errors"] = Json();
-	for (const auto &[kind, count] : p.errors)
-		j["errors"][kind] = count;
-	return j;
+	return row_of(kTableExport, object);
 }
 
-Json to_json(const Opened &o)
+Json to_json(const HcaPort &object)
 {
-	Json j;
-	j["device"] = o.device;
-	j["session"] = o.session;
-	j["access"] = o.access;
-	j["read_only"] = o.read_only ? Json(*o.read_only == "1") : Json();
-	j["client_path"] = o.client_path;
-	return j;
+	return row_of(kTableHca, object);
 }
 
-Json to_json(const Export &e)
+Json to_json(const NameList &object)
 {
-	Json j;
-	j["name"] = e.name;
-	j["device_path"] = e.device_path;
-	j["access"] = e.access;
-	j["clients"] = or_null(e.clients);
-	j["addresses"] = or_null(e.addresses);
-	j["users"] = or_null(e.users);
-	j["denied"] = or_null(e.denied);
-	j["enabled"] = e.enabled ? Json(*e.enabled == "1") : Json();
-	return j;
+	return row_of(kTableNameList, object);
 }
 
-Json to_json(const HcaPort &p)
+Json to_json(const Key &object)
 {
-	Json j;
-	j["hca"] = p.hca;
-	j["port"] = p.port;
-	j["state"] = p.state;
-	j["link_layer"] = p.link_layer;
-	j["rate"] = p.rate;
-	j["netdev"] = text_or_null(p.netdev);
-	j["addresses"] = p.addresses;
-	j["gids"] = p.gids;
-	j["firmware"] = text_or_null(p.firmware);
-	return j;
+	return row_of(kTableKey, object);
 }
 
 Json document()

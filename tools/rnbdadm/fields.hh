@@ -19,6 +19,7 @@ enum class Unit {
 	Text,
 	State, // text that is coloured
 	Owner, // of a disk: text in which "-" and null are told apart
+	Whom,  // a list of who may, in which none is all
 	Count, // a number without unit
 	Bytes,
 	Nanoseconds,
@@ -46,7 +47,8 @@ struct Kind {
 };
 
 extern const Kind kDeviceKind, kSessionKind, kPathKind, kOpenedKind, kExportKind, kHcaKind,
-    kDeviceRateKind, kPathRateKind, kFindingKind, kDifferenceKind, kOutcomeKind, kEventKind;
+    kDeviceRateKind, kPathRateKind, kFindingKind, kDifferenceKind, kOutcomeKind, kEventKind,
+    kMistakeKind;
 
 // All of them, for the schema and the man page.
 std::vector<const Kind *> all_kinds();

@@ -2,6 +2,7 @@
 // The machine that is administered.
 #include "host.hh"
 
+#include "failure.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <memory>
 
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -26,15 +27,38 @@ namespace fs = std::filesystem;
 
 namespace rnbdadm {
 
+namespace {
+
+bool is_absent(int error)
+{
+	// The last two: an object that goes away at this moment.
+	return error == ENOENT || error == ENOTDIR || error == ENODEV || error == ENXIO;
+}
+
+[[noreturn]] void unreadable(const std::string &path, int error)
+{
+	throw Failure(exit_of(error),
+		      fmt::format("cannot read {}: {}", path, words_of(error, Action::Configure)));
+}
+
+} // namespace
+
 std::optional<std::string> Host::read(const std::string &path) const
 {
-	std::ifstream stream(place(path));
-	std::ostringstream content;
-	if (!stream || !(content << stream.rdbuf()))
-		return stream && stream.peek() == EOF && exists(path)
-			   ? std::optional<std::string>("")
-			   : std::nullopt;
-	std::string text = content.str();
+	int fd = open(place(path).c_str(), O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && is_absent(errno))
+		return std::nullopt;
+	if (fd < 0)
+		unreadable(path, errno);
+	std::string text;
+	char part[4096];
+	ssize_t n;
+	while ((n = ::read(fd, part, sizeof part)) > 0)
+		text.append(part, static_cast<std::size_t>(n));
+	close(fd);
+	// What a module says to a read is its word about one value: it has none.
+	if (n < 0)
+		return std::nullopt;
 	if (!text.empty() && text.back() == '\n')
 		text.pop_back();
 	return text;
@@ -57,8 +81,12 @@ std::optional<std::int64_t> Host::integer(const std::string &path) const
 
 bool Host::exists(const std::string &path) const
 {
-	std::error_code error;
-	return fs::exists(fs::symlink_status(place(path), error));
+	struct stat status = {};
+	if (!lstat(place(path).c_str(), &status))
+		return true;
+	if (!is_absent(errno))
+		unreadable(path, errno);
+	return false;
 }
 
 std::vector<std::string> Host::list(const std::string &path) const
@@ -68,6 +96,8 @@ std::vector<std::string> Host::list(const std::string &path) const
 	for (fs::directory_iterator at(place(path), error), end; !error && at != end;
 	     at.increment(error))
 		names.push_back(at->path().filename().string());
+	if (error && !is_absent(error.value()))
+		unreadable(path, error.value());
 	std::sort(names.begin(), names.end(), natural_less);
 	return names;
 }
@@ -95,47 +125,128 @@ int write_now(const std::string &place, const std::string &text)
 
 } // namespace
 
-// A child writes, so that a write that the kernel keeps does not keep this program: the child is
-// left behind then, and ends when the kernel lets go of it.
+namespace {
+
+// How long the kernel may take to let go of a write that was given up.
+constexpr double kLettingGo = 2;
+
+// A child that writes, so that a write that the kernel keeps does not keep this program: the child
+// is left behind then, and ends when the kernel lets go of it.
+class Writer {
+public:
+	Writer(const std::string &place, const std::string &text)
+	{
+		int ends[2];
+		if (pipe2(ends, O_CLOEXEC) < 0) {
+			answer_ = errno;
+			return;
+		}
+		child_ = fork();
+		if (child_ < 0)
+			answer_ = errno;
+		if (child_ == 0) {
+			int error = write_now(place, text);
+			ssize_t told = ::write(ends[1], &error, sizeof error);
+			_exit(told == sizeof error ? 0 : 1);
+		}
+		close(ends[1]);
+		end_ = ends[0];
+	}
+	Writer(const Writer &) = delete;
+	Writer &operator=(const Writer &) = delete;
+	~Writer()
+	{
+		if (end_ >= 0)
+			close(end_);
+	}
+
+	// Nothing while the kernel is at it.
+	std::optional<int> answer() const { return answer_; }
+	int end() const { return end_; }
+
+	// The child said something, or ended without.
+	void hear()
+	{
+		int error = EIO;
+		if (::read(end_, &error, sizeof error) != sizeof error)
+			error = given_up_ ? Host::kCancelled : EIO;
+		waitpid(child_, nullptr, 0);
+		answer_ = error;
+	}
+	// Ends the child if the kernel waits in a way that a signal may end.
+	void give_up()
+	{
+		given_up_ = true;
+		kill(child_, SIGTERM);
+	}
+
+private:
+	pid_t child_ = -1;
+	int end_ = -1;
+	bool given_up_ = false;
+	std::optional<int> answer_;
+};
+
+using Writers = std::vector<std::unique_ptr<Writer>>;
+
+std::size_t unanswered(const Writers &writers)
+{
+	return static_cast<std::size_t>(std::count_if(writers.begin(), writers.end(),
+						      [](const auto &w) { return !w->answer(); }));
+}
+
+// Until all have an answer, at most `seconds`.
+void hear_all(const Host &host, Writers &writers, double seconds,
+	      const std::function<void(double)> &tell)
+{
+	double begin = host.now();
+	while (unanswered(writers)) {
+		double passed = host.now() - begin;
+		if (passed >= seconds)
+			return;
+		if (tell && passed >= 1)
+			tell(passed);
+		std::vector<struct pollfd> waits;
+		std::vector<Writer *> of;
+		for (auto &writer : writers)
+			if (!writer->answer()) {
+				waits.push_back({writer->end(), POLLIN, 0});
+				of.push_back(writer.get());
+			}
+		int ms = static_cast<int>(std::min(seconds - passed, 1.0) * 1000) + 1;
+		if (poll(waits.data(), waits.size(), ms) <= 0)
+			continue;
+		for (std::size_t i = 0; i < waits.size(); i++)
+			if (waits[i].revents)
+				of[i]->hear();
+	}
+}
+
+} // namespace
+
 int Host::write(const std::string &path, const std::string &text, double seconds)
 {
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return errno;
-	pid_t child = fork();
-	if (child < 0) {
-		int error = errno;
-		close(ends[0]);
-		close(ends[1]);
-		return error;
-	}
-	if (child == 0) {
-		int error = write_now(place(path), text);
-		ssize_t told = ::write(ends[1], &error, sizeof error);
-		_exit(told == sizeof error ? 0 : 1);
-	}
-	close(ends[1]);
-	int error = EIO;
-	double begin = Host::now();
-	struct pollfd wait = {ends[0], POLLIN, 0};
-	int ready = 0;
-	for (double passed = 0; ready <= 0 && passed < seconds; passed = Host::now() - begin) {
-		if (on_wait && passed >= 1)
-			on_wait(passed);
-		ready =
-		    poll(&wait, 1, static_cast<int>(std::min(seconds - passed, 1.0) * 1000) + 1);
-	}
-	if (ready > 0) {
-		if (::read(ends[0], &error, sizeof error) != sizeof error)
-			error = EIO;
-		waitpid(child, nullptr, 0);
-	} else {
-		error = ETIMEDOUT;
-		// Ends the child if the kernel waits in a way that a signal may end.
-		kill(child, SIGTERM);
-	}
-	close(ends[0]);
-	return error;
+	return Host::write_all({{path, text}}, seconds)[0];
+}
+
+std::vector<int> Host::write_all(const std::vector<Order> &orders, double seconds)
+{
+	Writers writers;
+	for (const Order &order : orders)
+		writers.push_back(std::make_unique<Writer>(place(order.path), order.text));
+	auto tell = [&](double passed) {
+		if (on_wait)
+			on_wait(passed, unanswered(writers));
+	};
+	hear_all(*this, writers, seconds, tell);
+	for (auto &writer : writers)
+		if (!writer->answer())
+			writer->give_up();
+	hear_all(*this, writers, kLettingGo, nullptr);
+	std::vector<int> answers;
+	for (auto &writer : writers)
+		answers.push_back(writer->answer().value_or(kGoesOn));
+	return answers;
 }
 
 bool Host::may_write(const std::string &path) const
@@ -153,11 +264,12 @@ int Host::remove_folder(const std::string &path)
 	return rmdir(place(path).c_str()) < 0 ? errno : 0;
 }
 
-int Host::replace_file(const std::string &path, const std::string &content)
+int Host::replace_file(const std::string &path, const std::string &content, Folders folders)
 {
 	std::error_code error;
 	fs::path target = place(path);
-	fs::create_directories(target.parent_path(), error);
+	if (folders == Folders::Make)
+		fs::create_directories(target.parent_path(), error);
 	if (error)
 		return error.value();
 	// In the same folder: a rename does not cross file systems. The name is unique for each
@@ -165,6 +277,7 @@ int Host::replace_file(const std::string &path, const std::string &content)
 	fs::path draft = target.parent_path() /
 			 ("." + target.filename().string() + "." + std::to_string(getpid()));
 	{
+		errno = 0;
 		std::ofstream stream(draft, std::ios::trunc);
 		stream << content;
 		stream.close();

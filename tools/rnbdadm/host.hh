@@ -19,6 +19,22 @@ struct NetAddress {
 	bool up = false;
 };
 
+// A file that modprobe would load.
+struct ModuleFile {
+	std::string path; // below /lib/modules/<release>
+	std::string version, srcversion;
+	bool is_signed = false;
+	std::string signer;
+};
+
+// A key in the kernel's keyring of the modules; one that cannot be described (it has expired, or
+// was revoked) has no name, but the reason.
+struct KernelKey {
+	std::int32_t serial = 0;
+	std::string type, description;
+	int error = 0;
+};
+
 class Host {
 public:
 	// All paths are absolute and looked up below `root` ("" for this machine).
@@ -30,10 +46,11 @@ public:
 	const std::string &root() const { return root_; }
 	std::string place(const std::string &path) const { return root_ + path; }
 
-	// The content without its last newline; nothing if it cannot be read. Never blocks on a
-	// device: only sysfs, procfs and plain files are read.
+	// What is absent is an answer; what is there and cannot be looked at is a Failure of all
+	// that follow. The content without its last newline; nothing if there is none. Never
+	// blocks on a device: only sysfs, procfs and plain files are read.
 	std::optional<std::string> read(const std::string &path) const;
-	// The same, "" if it cannot be read.
+	// The same, "" if there is none.
 	std::string text(const std::string &path) const;
 	std::optional<std::uint64_t> number(const std::string &path) const;
 	std::optional<std::int64_t> integer(const std::string &path) const;
@@ -43,21 +60,50 @@ public:
 	// Last component of what a link leads to, or "".
 	std::string link(const std::string &path) const;
 
-	// Writes `text` and a newline in one write(2), 0 or a positive errno. What the kernel does
-	// with it may take its time: after `seconds` the answer is ETIMEDOUT, and the kernel goes
-	// on.
+	// Writes `text` and a newline in one write(2), 0 or a positive errno of the kernel. What
+	// the kernel does with it may take its time: after `seconds` it is asked to give up, and
+	// the answer is kCancelled if it did, kGoesOn if it does not let go.
+	static constexpr int kCancelled = -1, kGoesOn = -2;
 	virtual int write(const std::string &path, const std::string &text, double seconds);
-	// Called about once a second, with the seconds so far, while write() waits.
-	std::function<void(double)> on_wait;
+	// Several writes at once, with one limit for all; an answer for each.
+	struct Order {
+		std::string path, text;
+	};
+	virtual std::vector<int> write_all(const std::vector<Order> &orders, double seconds);
+	// Called about once a second while writes wait, with the seconds so far and how many are
+	// not answered.
+	std::function<void(double, std::size_t)> on_wait;
 	// Whether this user may open it for writing; so is what does not exist.
 	virtual bool may_write(const std::string &path) const;
 	virtual int make_folder(const std::string &path);
 	virtual int remove_folder(const std::string &path);
-	// Replaces a plain file as a whole, so that no reader ever sees half of it.
-	int replace_file(const std::string &path, const std::string &content);
+	// Replaces a plain file as a whole, so that no reader ever sees half of it. A folder that
+	// is missing is made for what is this program's own; elsewhere a name that was mistyped
+	// would make one.
+	enum class Folders { MustExist, Make };
+	int replace_file(const std::string &path, const std::string &content,
+			 Folders folders = Folders::MustExist);
 	int remove_file(const std::string &path);
 
 	virtual std::vector<NetAddress> addresses() const;
+	// What modprobe would load by that name under that kernel; nothing if there is none.
+	virtual std::optional<ModuleFile> module_file(const std::string &release,
+						      const std::string &name) const;
+	// What is in the keyring .rnbd; nothing while there is none, and for who is not root.
+	virtual std::optional<std::vector<KernelKey>> kernel_keys() const;
+	// 0 or a positive errno.
+	virtual int add_kernel_key(const std::string &description, const unsigned char *secret,
+				   std::size_t size);
+	virtual int remove_kernel_key(std::int32_t serial);
+	virtual int load_module(const std::string &name);
+	// From now on nobody reads this process, and nothing writes its memory down.
+	virtual void keep_secrets() const;
+	// Who has to own files with secrets; root.
+	virtual std::uint32_t key_owner() const;
+	virtual bool is_privileged() const;
+	// Descriptor of the standard input.
+	virtual int input() const;
+
 	// Seconds on a clock that only goes forward.
 	virtual double now() const;
 	virtual void sleep(double seconds);

@@ -172,6 +172,8 @@ std::string man_overview()
 	text += ".SH FILES\n";
 	text += item("/etc/rnbd/rnbd.conf, /etc/rnbd/rnbd.conf.d/*.conf",
 		     "what apply maps and exports, see rnbd.conf(5)");
+	text += item("/etc/rnbd/keys.d/",
+		     "keys, a file NAME.GENERATION for each, which only root can read");
 	text += item("/run/rnbd/devices/", "which disks this program has mapped");
 	text += item("/sys/class/rnbd-client, rnbd-server, rtrs-client, rtrs-server",
 		     "the files of the modules");
@@ -218,7 +220,11 @@ std::string man_config()
 	    "a "
 	    "server systemctl reload rnbd-server.\n\n"
 	    "A line is empty, a comment after # or ;, a [section], or a key = value. A mistake is "
-	    "reported with its file and line, and then nothing is done.");
+	    "reported with its file and line. It costs the section that it stands in: a device or "
+	    "an export that is described there, of a session also its devices, of [defaults] all "
+	    "that would take the value from there. All else is brought about. Of two sections of "
+	    "one name the first holds. 'rnbdadm check' reads the configuration and does nothing "
+	    "else.");
 	text += ".SH SECTIONS\n";
 	text +=
 	    item("[defaults]", "values for all sections below, in any file; the last one counts");
@@ -230,6 +236,9 @@ std::string man_config()
 	    "rnbdadm takes it as a name of the disk");
 	text +=
 	    item("[export NAME]", "on a server: a block device that clients may map by this name");
+	text += item("[key NAME]",
+		     "on a server: which names of sessions the key of that name opens, and nobody "
+		     "else. Without, it opens those that are in no such section");
 	text += paragraphs(
 	    "What a device does not say is taken from its session, and then from [defaults]. A key "
 	    "that stands nowhere leaves a setting as the module has it.");
@@ -244,6 +253,8 @@ std::string man_config()
 			where.push_back("device");
 		if (key.exported)
 			where.push_back("export");
+		if (key.key)
+			where.push_back("key");
 		text += fmt::format(".TP\n\\fB{}\\fR = \\fI{}\\fR  ({}{})\n{}\n", quoted(key.name),
 				    quoted(key.value), join(where, ", "),
 				    key.many ? "; may be repeated" : "", quoted(key.help));
@@ -256,8 +267,9 @@ std::string man_config()
 	    "the devices and unmounted before them, and name the disk by its file system or by "
 	    "/dev/rnbd/by-session/, since the number of a disk may change:");
 	text += ".PP\n.RS 4\n.nf\nUUID=...  /srv  ext4  _netdev,nofail  0  2\n.fi\n.RE\n";
-	return text + ".SH SEE ALSO\n\\fBrnbdadm\\fR(8), \\fBrnbdadm\\-apply\\fR(8), "
-		      "\\fBrnbdadm\\-diff\\fR(8), \\fBrnbdadm\\-save\\fR(8)\n";
+	return text +
+	       ".SH SEE ALSO\n\\fBrnbdadm\\fR(8), \\fBrnbdadm\\-apply\\fR(8), "
+	       "\\fBrnbdadm\\-check\\fR(8), \\fBrnbdadm\\-diff\\fR(8), \\fBrnbdadm\\-save\\fR(8)\n";
 }
 
 } // namespace rnbdadm

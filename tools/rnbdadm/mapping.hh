@@ -2,7 +2,7 @@
 // Mapping and unmapping one device: what the commands map and unmap, and apply, have in common.
 #pragma once
 
-#include "command.hh"
+#include "settings.hh"
 
 namespace rnbdadm {
 
@@ -14,30 +14,55 @@ struct MapRequest {
 	std::string access = "rw";
 	std::int64_t poll_queues = 0;
 	std::optional<std::int64_t> no_path_timeout; // s
-	std::string owner = "-";		     // name in the configuration
+	std::string auth;	 // policy of its session's proof; empty: the module's
+	std::string key;	 // by which it proves; empty: none
+	std::string owner = "-"; // name in the configuration
 };
 
 // Failure (Usage) for what the kernel would refuse, in words and before anything is written.
-void check_request(const MapRequest &request);
-// The line for map_device.
-std::string map_line(const MapRequest &request);
+void check_request(const Host &host, const MapRequest &request);
+// The line for map_device. Where the module takes no_path_timeout with the mapping, as its usage
+// says, the disk has it from its first moment on. Failure (Missing) for a proof that was asked for
+// from a module that knows none: it would connect without.
+std::string map_line(const Host &host, const MapRequest &request);
 // The disk of a mapping, if it exists.
 std::optional<Device> mapped(const Host &host, const std::string &session,
 			     const std::string &device_path);
 
 // Nothing with --dry-run.
 std::optional<Device> map_device(Call &call, const MapRequest &request);
+// What has to be known to map a device again as it is, with its session if that ends with it.
+class WayBack {
+public:
+	// `port` if the module does not tell it; Failure (Missing) if nobody does.
+	WayBack(const Host &host, const Device &device, std::optional<std::int64_t> port);
+	const MapRequest &request() const { return request_; }
+	// Maps it again, and gives a new session the settings and paths of the old one.
+	void go(Call &call) const;
+
+private:
+	MapRequest request_;
+	Session session_;
+	std::vector<std::pair<const Setting *, std::string>> settings_;
+};
+
 void unmap_device(Call &call, const Device &device, bool force);
 // "mounted on /srv, used by dm-0", or "".
 std::string users_of(const Device &device);
+
+// A line for each row of kOutcomeKind, or what --output says.
+void print_outcomes(Call &call, const std::vector<Json> &rows);
 
 std::vector<Command> map_commands();
 std::vector<Command> list_commands();
 std::vector<Command> session_commands();
 std::vector<Command> server_commands();
+std::vector<Command> export_commands();
 std::vector<Command> stats_commands();
 std::vector<Command> diagnosis_commands();
 std::vector<Command> config_commands();
 std::vector<Command> generate_commands();
+std::vector<Command> key_commands();
+std::vector<Command> name_list_commands();
 
 } // namespace rnbdadm

@@ -1,83 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0
-// Metrics in the OpenMetrics text format, which older readers of Prometheus' text format take too.
+// Metrics in the Prometheus text format. The textfile collector of the node exporter reads no
+// other: types that only OpenMetrics has make it refuse the whole file.
 #include "metrics.hh"
 
 #include "command.hh"
 #include "statistics.hh"
 #include "text.hh"
 
-#include <cmath>
+#include <limits>
+#include <sstream>
 
-#include <fmt/format.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 namespace rnbdadm {
 
 namespace {
 
-using Labels = std::vector<std::pair<const char *, std::string>>;
-
-std::string escaped(std::string text)
-{
-	text = replace_all(text, "\\", "\\\\");
-	text = replace_all(text, "\"", "\\\"");
-	return replace_all(text, "\n", "\\n");
-}
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+using Families = std::vector<MetricFamily>;
 
 // All samples of one name stand together: the format demands it.
 class Family {
 public:
-	Family(const char *name, const char *type, const char *unit, const char *help)
-	    : name_(name), type_(type), unit_(unit), help_(help)
+	Family(const char *name, MetricType type, const char *help)
 	{
+		family_.name = name;
+		family_.help = help;
+		family_.type = type;
 	}
 
-	void add(const Labels &labels, double value, const char *suffix = nullptr)
+	void add(const Labels &labels, double value)
 	{
-		std::string list;
-		for (const auto &[key, text] : labels)
-			list +=
-			    fmt::format("{}{}=\"{}\"", list.empty() ? "" : ",", key, escaped(text));
-		if (!suffix)
-			suffix = std::string(type_) == "counter" ? "_total" : "";
-		samples_ += fmt::format("{}{}{{{}}} {}\n", name_, suffix, list, number(value));
+		ClientMetric metric;
+		metric.label = labels;
+		(family_.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) =
+		    value;
+		family_.metric.push_back(metric);
 	}
 
-	std::string text() const
+	void add(const Labels &labels, const ClientMetric::Histogram &histogram)
 	{
-		if (samples_.empty())
-			return "";
-		std::string head = fmt::format("# TYPE {} {}\n", name_, type_);
-		if (*unit_)
-			head += fmt::format("# UNIT {} {}\n", name_, unit_);
-		return head + fmt::format("# HELP {} {}\n", name_, help_) + samples_;
+		ClientMetric metric;
+		metric.label = labels;
+		metric.histogram = histogram;
+		family_.metric.push_back(metric);
+	}
+
+	// A family without samples is left out.
+	void move_to(Families &all)
+	{
+		if (!family_.metric.empty())
+			all.push_back(std::move(family_));
 	}
 
 private:
-	static std::string number(double value)
-	{
-		if (value == std::floor(value) && std::abs(value) < 9e15)
-			return fmt::format("{:.0f}", value);
-		return fmt::format("{}", value);
-	}
-
-	const char *name_, *type_, *unit_, *help_;
-	std::string samples_;
+	MetricFamily family_;
 };
 
-std::string device_metrics(const Host &host)
+void device_metrics(const Host &host, Families &all)
 {
-	Family open("rnbd_device_open", "gauge", "", "Whether the mapped device can be used.");
-	Family size("rnbd_device_size_bytes", "gauge", "bytes", "Size of the mapped device.");
-	Family flight("rnbd_device_in_flight", "gauge", "", "Requests that wait for an answer.");
-	Family reads("rnbd_device_reads", "counter", "", "Reads that have ended.");
-	Family writes("rnbd_device_writes", "counter", "", "Writes that have ended.");
-	Family read_bytes("rnbd_device_read_bytes", "counter", "bytes", "Bytes read.");
-	Family written("rnbd_device_written_bytes", "counter", "bytes", "Bytes written.");
-	Family errors("rnbd_device_errors", "counter", "", "Requests that ended with an error.");
-	Family retries("rnbd_device_retries", "counter", "",
+	Family open("rnbd_device_open", MetricType::Gauge,
+		    "Whether the mapped device can be used.");
+	Family size("rnbd_device_size_bytes", MetricType::Gauge, "Size of the mapped device.");
+	Family flight("rnbd_device_in_flight", MetricType::Gauge,
+		      "Requests that wait for an answer.");
+	Family reads("rnbd_device_reads_total", MetricType::Counter, "Reads that have ended.");
+	Family writes("rnbd_device_writes_total", MetricType::Counter, "Writes that have ended.");
+	Family read_bytes("rnbd_device_read_bytes_total", MetricType::Counter, "Bytes read.");
+	Family written("rnbd_device_written_bytes_total", MetricType::Counter, "Bytes written.");
+	Family errors("rnbd_device_errors_total", MetricType::Counter,
+		      "Requests that ended with an error.");
+	Family retries("rnbd_device_retries_total", MetricType::Counter,
 		       "Requests that lost their path and were sent again.");
-	Family waiting("rnbd_device_waiting", "gauge", "", "Requests that wait for a path.");
-	Family oldest("rnbd_device_oldest_request_seconds", "gauge", "seconds",
+	Family waiting("rnbd_device_waiting", MetricType::Gauge, "Requests that wait for a path.");
+	Family oldest("rnbd_device_oldest_request_seconds", MetricType::Gauge,
 		      "Age of the oldest request.");
 	for (const Device &d : read_devices(host)) {
 		Labels labels = {
@@ -98,55 +98,55 @@ std::string device_metrics(const Host &host)
 		if (d.oldest_request_ms)
 			oldest.add(labels, static_cast<double>(*d.oldest_request_ms) / 1000);
 	}
-	return open.text() + size.text() + flight.text() + reads.text() + read_bytes.text() +
-	       writes.text() + written.text() + errors.text() + retries.text() + waiting.text() +
-	       oldest.text();
+	for (Family *family : {&open, &size, &flight, &reads, &read_bytes, &writes, &written,
+			       &errors, &retries, &waiting, &oldest})
+		family->move_to(all);
 }
 
-// A histogram's buckets hold all that is below their limit; its sum is not known to the kernel.
+// A bucket holds all that is below its limit. The kernel does not count the sum of the times, and 0
+// would be taken for one.
 void add_histogram(Family &family, const Host &host, const Path &path, const Labels &labels)
 {
-	auto classes = read_latency(host, path);
+	auto classes = read_latency(host, path.folder);
+	if (classes.empty())
+		return;
 	for (bool write : {false, true}) {
-		double sum = 0;
+		ClientMetric::Histogram histogram;
+		histogram.sample_sum = std::numeric_limits<double>::quiet_NaN();
 		for (const LatencyClass &c : classes) {
-			sum += static_cast<double>(write ? c.writes : c.reads);
-			Labels bucket = labels;
-			bucket.emplace_back("direction", write ? "write" : "read");
-			bucket.emplace_back("le", std::isinf(c.limit_ms)
-						      ? "+Inf"
-						      : fmt::format("{}", c.limit_ms / 1000));
-			family.add(bucket, sum, "_bucket");
+			histogram.sample_count += write ? c.writes : c.reads;
+			histogram.bucket.push_back({histogram.sample_count, c.limit_ms / 1000});
 		}
-		if (classes.empty())
-			continue;
-		Labels count = labels;
-		count.emplace_back("direction", write ? "write" : "read");
-		family.add(count, sum, "_count");
+		Labels of = labels;
+		of.push_back({"direction", write ? "write" : "read"});
+		family.add(of, histogram);
 	}
 }
 
-std::string path_metrics(const Host &host)
+void path_metrics(const Host &host, Families &all)
 {
-	Family session_paths("rnbd_session_paths", "gauge", "", "Paths of the session.");
-	Family session_up("rnbd_session_paths_connected", "gauge", "",
+	Family session_paths("rnbd_session_paths", MetricType::Gauge, "Paths of the session.");
+	Family session_up("rnbd_session_paths_connected", MetricType::Gauge,
 			  "Paths of the session that are connected.");
-	Family up("rnbd_path_connected", "gauge", "", "Whether the path is connected.");
-	Family latency("rnbd_path_heartbeat_seconds", "gauge", "seconds",
+	Family up("rnbd_path_connected", MetricType::Gauge, "Whether the path is connected.");
+	Family latency("rnbd_path_heartbeat_seconds", MetricType::Gauge,
 		       "Time to the answer of the last heartbeat.");
-	Family flight("rnbd_path_in_flight", "gauge", "", "Requests that wait for an answer.");
-	Family reads("rnbd_path_reads", "counter", "", "Reads.");
-	Family writes("rnbd_path_writes", "counter", "", "Writes.");
-	Family read_bytes("rnbd_path_read_bytes", "counter", "bytes", "Bytes read.");
-	Family written("rnbd_path_written_bytes", "counter", "bytes", "Bytes written.");
-	Family over("rnbd_path_failed_over", "counter", "",
+	Family flight("rnbd_path_in_flight", MetricType::Gauge,
+		      "Requests that wait for an answer.");
+	Family reads("rnbd_path_reads_total", MetricType::Counter, "Reads.");
+	Family writes("rnbd_path_writes_total", MetricType::Counter, "Writes.");
+	Family read_bytes("rnbd_path_read_bytes_total", MetricType::Counter, "Bytes read.");
+	Family written("rnbd_path_written_bytes_total", MetricType::Counter, "Bytes written.");
+	Family over("rnbd_path_failed_over_total", MetricType::Counter,
 		    "Requests that came from another path which was lost.");
-	Family again("rnbd_path_reconnects", "counter", "", "Times the path connected again.");
-	Family failed("rnbd_path_reconnects_failed", "counter", "",
+	Family again("rnbd_path_reconnects_total", MetricType::Counter,
+		     "Times the path connected again.");
+	Family failed("rnbd_path_reconnects_failed_total", MetricType::Counter,
 		      "Attempts to do so that failed.");
-	Family errors("rnbd_path_errors", "counter", "", "What went wrong on the path, by kind.");
-	Family times("rnbd_path_request_duration_seconds", "histogram", "seconds",
-		     "How long requests took.");
+	Family errors("rnbd_path_errors_total", MetricType::Counter,
+		      "What went wrong on the path, by kind.");
+	Family times("rnbd_path_request_duration_seconds", MetricType::Histogram,
+		     "How long requests took, as their class of time; the sum is not known.");
 	for (bool server : {false, true})
 		for (const Session &session : read_sessions(host, server)) {
 			const char *side = server ? "server" : "client";
@@ -155,9 +155,9 @@ std::string path_metrics(const Host &host)
 			session_up.add(of, static_cast<double>(session.connected()));
 			for (const Path &p : session.paths) {
 				Labels labels = of;
-				labels.emplace_back("path", p.name);
-				labels.emplace_back("hca", p.hca);
-				labels.emplace_back("port", std::to_string(p.port));
+				labels.push_back({"path", p.name});
+				labels.push_back({"hca", p.hca});
+				labels.push_back({"port", std::to_string(p.port)});
 				const PathCounts &c = p.counts;
 				up.add(labels, p.connected());
 				if (p.latency)
@@ -177,27 +177,41 @@ std::string path_metrics(const Host &host)
 						   static_cast<double>(*p.reconnects_failed));
 				for (const auto &[kind, count] : p.errors) {
 					Labels of_kind = labels;
-					of_kind.emplace_back("kind", kind);
+					of_kind.push_back({"kind", kind});
 					errors.add(of_kind, static_cast<double>(count));
 				}
 				add_histogram(times, host, p, labels);
 			}
 		}
-	return session_paths.text() + session_up.text() + up.text() + latency.text() +
-	       flight.text() + reads.text() + read_bytes.text() + writes.text() + written.text() +
-	       over.text() + again.text() + failed.text() + errors.text() + times.text();
+	for (Family *family :
+	     {&session_paths, &session_up, &up, &latency, &flight, &reads, &read_bytes, &writes,
+	      &written, &over, &again, &failed, &errors, &times})
+		family->move_to(all);
 }
 
 } // namespace
 
 std::string metrics_text(const Host &host)
 {
-	Family info("rnbdadm", "info", "", "Version of the program that wrote this.");
-	info.add({{"version", version()}}, 1, "_info");
-	Family opened("rnbd_server_opened", "gauge", "", "Whether a session has the device open.");
+	Families all;
+	Family info("rnbdadm_info", MetricType::Gauge, "Version of the program that wrote this.");
+	info.add({{"version", version()}}, 1);
+	info.move_to(all);
+	// Without it nothing below would tell a machine without disks from one without modules.
+	Family loaded("rnbd_module_loaded", MetricType::Gauge, "Whether the module is loaded.");
+	loaded.add({{"module", "rnbd_client"}}, client_loaded(host));
+	loaded.add({{"module", "rnbd_server"}}, server_loaded(host));
+	loaded.move_to(all);
+	device_metrics(host, all);
+	path_metrics(host, all);
+	Family opened("rnbd_server_opened", MetricType::Gauge,
+		      "Whether a session has the device open.");
 	for (const Opened &o : read_opened(host))
 		opened.add({{"device", o.device}, {"session", o.session}, {"access", o.access}}, 1);
-	return info.text() + device_metrics(host) + path_metrics(host) + opened.text() + "# EOF\n";
+	opened.move_to(all);
+	std::ostringstream text;
+	prometheus::TextSerializer().Serialize(text, all);
+	return text.str();
 }
 
 } // namespace rnbdadm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Metrics in the OpenMetrics text format.
+// Metrics in the Prometheus text format.
 #pragma once
 
 #include "host.hh"

@@ -21,18 +21,40 @@ bool server_loaded(const Host &host)
 	return host.exists(kRnbdServer + "/ctl");
 }
 
+namespace {
+
+[[noreturn]] void missing(const Host &host, const std::string &what, const std::string &hint)
+{
+	if (!host.exists("/sys/class"))
+		throw Failure(Exit::Missing,
+			      "there is no sysfs in /sys: nothing is known of modules",
+			      "mount it with: mount -t sysfs sysfs /sys");
+	throw Failure(Exit::Missing, what, hint);
+}
+
+} // namespace
+
 void need_client(const Host &host)
 {
 	if (!client_loaded(host))
-		throw Failure(Exit::Missing, "the module rnbd_client is not loaded",
-			      "load it with: modprobe rnbd_client");
+		missing(host, "the module rnbd_client is not loaded",
+			"load it with: modprobe rnbd_client");
 }
 
 void need_server(const Host &host)
 {
 	if (!server_loaded(host))
-		throw Failure(Exit::Missing, "the module rnbd_server is not loaded",
-			      "load it with: modprobe rnbd_server");
+		missing(host, "the module rnbd_server is not loaded",
+			"load it with: modprobe rnbd_server");
+}
+
+void need_modules(const Host &host)
+{
+	if (!client_loaded(host) && !server_loaded(host) && !host.exists(kRtrsClient) &&
+	    !host.exists(kRtrsServer))
+		missing(host, "neither rnbd_client nor rnbd_server is loaded",
+			"modprobe rnbd_client, on a server: modprobe rnbd_server; rnbdadm doctor "
+			"says whether they are installed");
 }
 
 std::size_t Session::connected() const
@@ -112,6 +134,12 @@ Path read_path(const Host &host, const Session &session, const std::string &name
 		path.latency = parse_number(latency[0]);
 	read_counts(host, path);
 	read_reconnects(host, path);
+	path.heartbeats_missed = host.number(path.folder + "/heartbeats_missed");
+	path.last_error = host.integer(path.folder + "/last_error");
+	path.attempts = host.number(path.folder + "/attempts");
+	path.next_attempt_ms = host.integer(path.folder + "/next_attempt_ms");
+	if (auto proven = host.read(path.folder + "/proven"))
+		path.proven = trim(*proven);
 	path.errors = read_kinds(host, path.folder + "/stats/errors");
 	return path;
 }
@@ -134,6 +162,9 @@ Session read_session(const Host &host, bool server, const std::string &name)
 			session.policy = policy->substr(0, policy->find(' '));
 			break;
 		}
+	session.server_port = host.number(session.folder + "/dest_port");
+	session.auth = optional_text(host, session.folder + "/auth");
+	session.key = optional_text(host, session.folder + "/key");
 	session.reconnect_attempts = host.integer(session.folder + "/max_reconnect_attempts");
 	session.request_timeout = host.number(session.folder + "/request_timeout");
 	session.heartbeat_interval = host.number(session.folder + "/heartbeat_interval_ms");
@@ -270,8 +301,9 @@ std::string owner_of(const Host &host, const Device &device)
 void record_owner(Host &host, const Device &device, const std::string &name)
 {
 	int error =
-	    host.replace_file(record_of(device.name), fmt::format("{}\n{}\n{}\n", device.session,
-								  device.device_path, name));
+	    host.replace_file(record_of(device.name),
+			      fmt::format("{}\n{}\n{}\n", device.session, device.device_path, name),
+			      Host::Folders::Make);
 	if (error)
 		throw Failure(exit_of(error),
 			      fmt::format("cannot record in /run/rnbd that {} was mapped here: {}",

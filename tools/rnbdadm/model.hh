@@ -36,6 +36,11 @@ struct Path {
 	Number latency;	   // ns
 	PathCounts counts;
 	Integer reconnects, reconnects_failed;
+	Number heartbeats_missed; // intervals since the server's last word
+	Integer last_error;	  // of an attempt or a connection, a negative errno
+	Number attempts;	  // in a row, automatic ones
+	Integer next_attempt_ms;  // -1: there is none
+	Text proven;		  // "<key>:<generation>", or none
 	// What went wrong, by kind; empty if the module does not count it.
 	std::vector<std::pair<std::string, std::uint64_t>> errors;
 
@@ -46,11 +51,14 @@ struct Session {
 	bool server = false;
 	std::string name;
 	std::string folder;
-	Text policy; // the long name: min-inflight ...
+	Number server_port; // where the server listens
+	Text policy;	    // the long name: min-inflight ...
 	Integer reconnect_attempts;
 	Number request_timeout;	   // s
 	Number heartbeat_interval; // ms
 	Number heartbeat_missed_max;
+	Text auth; // whether it has to be proven who both sides are
+	Text key;  // by which key; empty: none
 	std::vector<Path> paths;
 	std::size_t devices = 0;
 
@@ -100,6 +108,7 @@ struct Export {
 	std::string device_path;
 	std::string access;
 	Text clients;
+	Text keys;	// of which its clients have to have proven one
 	Text addresses; // that all paths of a client have to come from
 	Text enabled;
 	Number users;  // sessions that have it open
@@ -123,6 +132,8 @@ bool server_loaded(const Host &host);
 // Failure (Missing) that names the module and what to do.
 void need_client(const Host &host);
 void need_server(const Host &host);
+// Either of them, or of the transport's.
+void need_modules(const Host &host);
 
 std::vector<Device> read_devices(const Host &host);
 Device read_device(const Host &host, const std::string &name);

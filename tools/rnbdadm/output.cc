@@ -18,16 +18,22 @@ std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std
 	std::vector<std::string> known;
 	for (const Field &field : kind.fields)
 		known.push_back(field.key);
-	if (columns.empty()) {
+	auto is_change = [](const std::string &c) {
+		return c[0] == '+' || c[0] == '-';
+	};
+	// Nothing, or nothing but changes: those that are shown anyway.
+	if (std::all_of(columns.begin(), columns.end(), is_change))
 		for (const Field &field : kind.fields)
 			if (field.shown)
 				fields.push_back(&field);
-		return fields;
-	}
-	for (const std::string &wanted : columns) {
+	for (const std::string &column : columns) {
+		std::string wanted = is_change(column) ? column.substr(1) : column;
+		bool away = column[0] == '-';
 		if (wanted == "all") {
+			fields.clear();
 			for (const Field &field : kind.fields)
-				fields.push_back(&field);
+				if (!away)
+					fields.push_back(&field);
 			continue;
 		}
 		auto found = std::find(known.begin(), known.end(), wanted);
@@ -36,8 +42,16 @@ std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std
 				      fmt::format("a {} has no column '{}'{}", kind.name, wanted,
 						  did_you_mean(wanted, known)),
 				      "columns: all " + join(known, " "));
-		fields.push_back(&kind.fields[static_cast<std::size_t>(found - known.begin())]);
+		const Field *field = &kind.fields[static_cast<std::size_t>(found - known.begin())];
+		auto present = std::find(fields.begin(), fields.end(), field);
+		if (away && present != fields.end())
+			fields.erase(present);
+		else if (!away && (present == fields.end() || !is_change(column)))
+			fields.push_back(field);
 	}
+	if (fields.empty())
+		throw Failure(Exit::Usage, "--columns leaves no column",
+			      "columns: all " + join(known, " "));
 	return fields;
 }
 
@@ -47,6 +61,8 @@ std::string shown(const Json &value, Unit unit, bool raw)
 		return value.is_null() ? "others"
 		       : value == "-"  ? "by hand"
 				       : value.get<std::string>();
+	if (unit == Unit::Whom && !raw && (value.is_null() || value == ""))
+		return "any";
 	if (value.is_null())
 		return raw ? "" : "-";
 	if (value.is_string())
@@ -115,6 +131,7 @@ bool right_aligned(Unit unit)
 	case Unit::List:
 	case Unit::Counts:
 	case Unit::Owner:
+	case Unit::Whom:
 		return false;
 	default:
 		return true;
@@ -140,8 +157,8 @@ void print_table(std::ostream &out, const std::vector<const Field *> &fields,
 	for (const Json &row : rows) {
 		cells.emplace_back();
 		for (const Field *field : fields)
-			cells.back().push_back(
-			    shown(row.value(field->key, Json()), field->unit, style.raw));
+			cells.back().push_back(printable(
+			    shown(row.value(field->key, Json()), field->unit, style.raw)));
 	}
 	std::vector<std::size_t> widths(fields.size());
 	for (const auto &line : cells)
@@ -262,7 +279,8 @@ void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style
 	for (const Field *field : fields)
 		widest = std::max(widest, label(*field, style.raw).size());
 	for (const Field *field : fields) {
-		std::string text = shown(row.value(field->key, Json()), field->unit, style.raw);
+		std::string text =
+		    printable(shown(row.value(field->key, Json()), field->unit, style.raw));
 		out << fmt::format(
 		    "{:<{}} {}\n", label(*field, style.raw) + ":", widest + 1,
 		    coloured(text, text, style.colour && field->unit == Unit::State));

@@ -258,6 +258,24 @@ void read_globals(Call &call)
 	call.verbose = call.has("verbose");
 }
 
+// A format that a command does not have is refused rather than ignored.
+void check_format(const Call &call)
+{
+	const std::string formats = call.command.formats;
+	const std::string wanted = call.value("output", "");
+	std::vector<std::string> words = split(formats, "|");
+	if (!wanted.empty() && !std::count(words.begin(), words.end(), wanted))
+		throw Failure(
+		    Exit::Usage,
+		    fmt::format("{}: there is no --output {} of this", call.command.name, wanted),
+		    formats.empty() ? "it is a text of its own format"
+				    : "--output: " + join(words, ", "));
+	if (call.has("columns") &&
+	    (words.empty() || !std::count(words.begin(), words.end(), "csv")))
+		throw Failure(Exit::Usage,
+			      fmt::format("{}: this has no columns", call.command.name));
+}
+
 Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &terminal,
 		 std::string &command_name)
 {
@@ -303,6 +321,7 @@ Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &t
 	call.arguments.assign(reader.plain.begin() + static_cast<std::ptrdiff_t>(reader.used),
 			      reader.plain.end());
 	read_globals(call);
+	check_format(call);
 	if (reader.command->kind)
 		chosen_fields(*reader.command->kind, call.style.columns);
 	check_arguments(*reader.command, call.arguments);
@@ -324,9 +343,7 @@ int run(const std::vector<std::string> &words, Host &host, Terminal &terminal)
 		return static_cast<int>(code);
 	} catch (const Failure &failure) {
 		terminal.out.flush();
-		terminal.err << "rnbdadm: " << failure.what() << '\n';
-		if (!failure.hint().empty())
-			terminal.err << "  " << replace_all(failure.hint(), "\n", "\n  ") << '\n';
+		print_failure(terminal.err, failure);
 		return static_cast<int>(failure.code());
 	} catch (const std::exception &fault) {
 		terminal.err << "rnbdadm: " << command << ": " << fault.what() << '\n';

@@ -4,6 +4,14 @@
 #ifndef TOOLS_RNBDADM_PREFIX_HH
 #define TOOLS_RNBDADM_PREFIX_HH
 
+#if !__has_include(<fmt/format.h>) || !__has_include(<nlohmann/json.hpp>) || \
+    !__has_include(<libudev.h>) || !__has_include(<libkmod.h>) || \
+    !__has_include(<curses.h>) || !__has_include(<prometheus/text_serializer.h>) || \
+    !__has_include(<keyutils.h>) || !__has_include(<openssl/evp.h>)
+#error "apt install build-essential libfmt-dev nlohmann-json3-dev libudev-dev libkmod-dev \
+libncurses-dev prometheus-cpp-dev libkeyutils-dev libssl-dev"
+#endif
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -42,11 +42,15 @@ std::string saved_config(const Host &host, const Config &known)
 		text += fmt::format("\n[session {}]\n", session.name);
 		for (const Path &path : session.paths)
 			text += fmt::format("path = {}@{}\n", path.source, path.destination);
-		for (const DeviceConfig &device : known.devices)
-			if (device.request.session == session.name && device.request.port != 1234) {
-				text += fmt::format("port = {}\n", device.request.port);
-				break;
-			}
+		const SessionConfig *configured = known.session(session.name);
+		if (session.server_port)
+			text += fmt::format("port = {}\n", *session.server_port);
+		else if (configured && configured->port != 1234)
+			text += fmt::format("port = {}\n", configured->port);
+		if (session.auth)
+			text += fmt::format("auth = {}\n", *session.auth);
+		if (session.key && !session.key->empty())
+			text += fmt::format("key = {}\n", *session.key);
 		for (const Setting &setting : session_settings())
 			if (auto value = running_value(host, session.name, setting))
 				text += fmt::format("{} = {}\n", setting.name, *value);
@@ -61,12 +65,21 @@ std::string saved_config(const Host &host, const Config &known)
 		if (device.no_path_timeout)
 			text += fmt::format("no-path-timeout = {}\n", *device.no_path_timeout);
 	}
+	for (const NameList &list : read_name_lists(host)) {
+		// Without a name it says nothing.
+		if (!list.clients.empty())
+			text += fmt::format("\n[key {}]\n", list.key);
+		for (const std::string &client : list.clients)
+			text += fmt::format("client = {}\n", client);
+	}
 	for (const Export &e : read_exports(host)) {
 		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);
 		if (!e.access.empty())
 			text += fmt::format("access = {}\n", e.access);
 		for (const std::string &client : split(e.clients.value_or("")))
 			text += fmt::format("client = {}\n", client);
+		for (const std::string &key : split(e.keys.value_or("")))
+			text += fmt::format("key = {}\n", key);
 		for (const std::string &address : split(e.addresses.value_or("")))
 			text += fmt::format("address = {}\n", address);
 	}

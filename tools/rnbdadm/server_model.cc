@@ -43,6 +43,7 @@ std::vector<Export> read_exports(const Host &host)
 			return text ? Text(join(split(*text), " ")) : std::nullopt;
 		};
 		e.clients = list("/allowed_sessions");
+		e.keys = list("/allowed_keys");
 		e.addresses = list("/allowed_addresses");
 		e.enabled = list("/enable");
 		e.users = host.number(e.folder + "/users");

@@ -9,14 +9,13 @@
 
 namespace rnbdadm {
 
-std::vector<LatencyClass> read_latency(const Host &host, const Path &path)
+std::vector<LatencyClass> read_latency(const Host &host, const std::string &folder)
 {
 	std::vector<LatencyClass> classes;
 	// The finer one where the module has it.
-	bool fine = host.exists(path.folder + "/stats/latency_us");
+	bool fine = host.exists(folder + "/stats/latency_us");
 	double ms = fine ? 1e-3 : 1;
-	std::string text =
-	    host.text(path.folder + (fine ? "/stats/latency_us" : "/stats/rdma_lat"));
+	std::string text = host.text(folder + (fine ? "/stats/latency_us" : "/stats/rdma_lat"));
 	for (const std::string &line : split(text, "\n")) {
 		std::vector<std::string> halves = split(line, ":");
 		std::vector<std::string> name = split(halves.empty() ? "" : halves[0]);
@@ -57,11 +56,13 @@ Moment read_moment(const Host &host)
 	Moment moment;
 	moment.time = host.now();
 	moment.devices = read_devices(host);
+	for (const Device &device : moment.devices)
+		moment.device_latencies.push_back(read_latency(host, device.folder));
 	for (bool server : {false, true})
 		for (const Session &session : read_sessions(host, server))
 			for (const Path &path : session.paths) {
 				moment.paths.push_back(path);
-				moment.latencies.push_back(read_latency(host, path));
+				moment.latencies.push_back(read_latency(host, path.folder));
 			}
 	return moment;
 }
@@ -100,14 +101,23 @@ void put_rates(Json &row, double seconds, double reads, double read_bytes, doubl
 	row["written_bytes_rate"] = written_bytes / seconds;
 }
 
+void put_percentiles(Json &row, const std::vector<LatencyClass> &before,
+		     const std::vector<LatencyClass> &now)
+{
+	auto classes = between(before, now);
+	row["p50_ms"] = limit(percentile(classes, 0.5));
+	row["p99_ms"] = limit(percentile(classes, 0.99));
+}
+
 } // namespace
 
 std::vector<Json> device_rates(const Moment &before, const Moment &now)
 {
 	std::vector<Json> rows;
 	double seconds = std::max(now.time - before.time, 1e-3);
-	for (const Device &b : now.devices)
-		for (const Device &a : before.devices) {
+	for (std::size_t i = 0; i < now.devices.size(); i++)
+		for (std::size_t j = 0; j < before.devices.size(); j++) {
+			const Device &b = now.devices[i], &a = before.devices[j];
 			if (a.name != b.name || a.device_path != b.device_path)
 				continue;
 			Json row;
@@ -117,6 +127,9 @@ std::vector<Json> device_rates(const Moment &before, const Moment &now)
 				  difference(a.writes, b.writes),
 				  difference(a.written_bytes, b.written_bytes));
 			row["in_flight"] = b.in_flight;
+			put_percentiles(row, before.device_latencies[j], now.device_latencies[i]);
+			row["oldest_request_ms"] =
+			    b.oldest_request_ms ? Json(*b.oldest_request_ms) : Json();
 			row["state"] = b.state;
 			rows.push_back(row);
 		}
@@ -140,9 +153,7 @@ std::vector<Json> path_rates(const Moment &before, const Moment &now)
 				  difference(a.counts.writes, b.counts.writes),
 				  difference(a.counts.written_bytes, b.counts.written_bytes));
 			row["in_flight"] = b.counts.in_flight ? Json(*b.counts.in_flight) : Json();
-			auto classes = between(before.latencies[j], now.latencies[i]);
-			row["p50_ms"] = limit(percentile(classes, 0.5));
-			row["p99_ms"] = limit(percentile(classes, 0.99));
+			put_percentiles(row, before.latencies[j], now.latencies[i]);
 			row["state"] = b.state;
 			rows.push_back(row);
 		}

@@ -12,8 +12,9 @@ struct LatencyClass {
 	std::uint64_t reads, writes;
 };
 
-// Of stats/latency_us or stats/rdma_lat of a path of a client; empty if the module has neither.
-std::vector<LatencyClass> read_latency(const Host &host, const Path &path);
+// Of stats/latency_us or stats/rdma_lat in the folder of a client's path or device; empty if the
+// module has neither.
+std::vector<LatencyClass> read_latency(const Host &host, const std::string &folder);
 // The class's limit below which `share` (0 to 1) of all requests stayed; nothing without requests.
 std::optional<double> percentile(const std::vector<LatencyClass> &classes, double share);
 
@@ -22,7 +23,7 @@ struct Moment {
 	double time = 0; // s
 	std::vector<Device> devices;
 	std::vector<Path> paths;
-	std::vector<std::vector<LatencyClass>> latencies; // of each path
+	std::vector<std::vector<LatencyClass>> device_latencies, latencies; // of each path
 };
 
 Moment read_moment(const Host &host);

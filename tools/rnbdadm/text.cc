@@ -212,6 +212,40 @@ std::string human_count(double count)
 	return scaled(count, 1000, {"", " k", " M", " G", " T"});
 }
 
+namespace {
+
+// How many bytes the character at the beginning has, 0 if it is none that can be shown.
+std::size_t character(std::string_view text)
+{
+	unsigned char first = static_cast<unsigned char>(text[0]);
+	if (first < 0x80)
+		return first >= 0x20 && first != 0x7f;
+	std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+	if (first < 0xc2 || first > 0xf4 || text.size() < size)
+		return 0;
+	for (char c : text.substr(1, size - 1))
+		if ((c & 0xc0) != 0x80)
+			return 0;
+	// C1, the control characters of 8 bits.
+	return first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0 ? 0 : size;
+}
+
+} // namespace
+
+std::string printable(std::string_view text)
+{
+	std::string result;
+	while (!text.empty()) {
+		std::size_t size = text[0] == '\n' ? 1 : character(text);
+		if (size)
+			result += text.substr(0, size);
+		else
+			result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+		text.remove_prefix(size ? size : 1);
+	}
+	return result;
+}
+
 std::string flat(std::string_view path)
 {
 	return replace_all(std::string(path), "/", "!");

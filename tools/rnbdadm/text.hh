@@ -45,6 +45,10 @@ std::string human_time(double nanoseconds);
 // "1234", "12.3 k", "4.5 M".
 std::string human_count(double count);
 
+// For a terminal: what would steer it (control characters, bytes that are no UTF-8) as \xNN. A
+// newline stays.
+std::string printable(std::string_view text);
+
 // For a path of a device as part of a file name: '/' becomes '!' as in sysfs.
 std::string flat(std::string_view path);
 

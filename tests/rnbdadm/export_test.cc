@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// Exports by name: looked at, changed, switched off and on.
+#include "fake.hh"
+
+namespace {
+
+bool has(const std::string &text, const std::string &part)
+{
+	return text.find(part) != std::string::npos;
+}
+
+const std::string kFolder = "/sys/kernel/config/rnbd/exports/vm1/";
+
+} // namespace
+
+TEST(RnbdadmExport, Show)
+{
+	FakeHost host;
+	host.server();
+	Outcome o = run_line(host, "server export show vm1");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_TRUE(has(o.out, "clients:     alpha beta\n")) << o.out;
+	EXPECT_TRUE(has(run_line(host, "server export show vm1 -o json").out, "\"export\""));
+	o = run_line(host, "server export show vm2");
+	EXPECT_EQ(o.code, 3);
+	EXPECT_TRUE(has(o.err, "did you mean 'vm1'")) << o.err;
+}
+
+TEST(RnbdadmExport, SetChangesWhatIsNamed)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{kFolder + "access <- ro"});
+	host.writes.clear();
+	EXPECT_EQ(
+	    run_line(host, "server export set vm1 --client beta --client c* --any-address").code,
+	    0);
+	EXPECT_EQ(host.writes, (std::vector<std::string>{kFolder + "allowed_sessions <- beta c*",
+							 kFolder + "allowed_addresses <- "}));
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8 --any-client").code,
+		  0);
+	EXPECT_EQ(host.writes,
+		  (std::vector<std::string>{kFolder + "allowed_sessions <- ",
+					    kFolder + "allowed_addresses <- 10.0.0.0/8"}));
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8").code, 0);
+	// A disabled one stays so.
+	host.put(kFolder + "enable", "0");
+	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);
+	EXPECT_TRUE(host.writes.empty());
+	for (const char *line : {"", " --access wr", " --client a --any-client", " --address x",
+				 " --address 10.0.0.1 --any-address", " --client="}) {
+		Outcome o = run_line(host, std::string("server export set vm1") + line);
+		EXPECT_EQ(o.code, 2) << line << o.err;
+	}
+	EXPECT_EQ(run_line(host, "server export set vm2 --access ro").code, 3);
+	EXPECT_TRUE(host.writes.empty());
+	host.drop(kFolder + "allowed_addresses");
+	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.1").code, 9);
+}
+
+TEST(RnbdadmExport, Keys)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_TRUE(has(run_line(host, "server export show vm1").out, "keys:        -\n"));
+	EXPECT_EQ(run_line(host, "server export set vm1 --key client7 --key web-*").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{kFolder + "allowed_keys <- client7 web-*"});
+	EXPECT_TRUE(
+	    has(run_line(host, "server export show vm1").out, "keys:        client7 web-*\n"));
+	EXPECT_TRUE(has(run_line(host, "save").out, "key = client7\nkey = web-*\naddress"));
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "server export set vm1 --any-key").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{kFolder + "allowed_keys <- "});
+	for (const char *line : {"set vm1 --key a --any-key", "set vm1 --key a/b",
+				 "set vm1 --key=", "set vm1 --key a*b", "add vm2 /dev/x --key -a"})
+		EXPECT_EQ(run_line(host, std::string("server export ") + line).code, 2) << line;
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "server export add vm2 /dev/x --key *").code, 0);
+	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm2/allowed_keys"), "*");
+	// An older module has no such rule, which matters to who asks for it.
+	host.drop(kFolder + "allowed_keys");
+	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);
+	EXPECT_EQ(run_line(host, "server export set vm1 --key a").code, 9);
+}
+
+TEST(RnbdadmExport, KeysOfTheConfiguration)
+{
+	FakeHost host;
+	host.server();
+	const std::string rest = "device = /dev/vg0/vm1\nclient = alpha\nclient = beta\naddress = "
+				 "10.0.0.0/30\naddress = fd00::2\n";
+	host.put("/etc/rnbd/rnbd.conf", "[export vm1]\n" + rest);
+	EXPECT_EQ(run_line(host, "diff").out, "");
+	host.put("/etc/rnbd/rnbd.conf", "[export vm1]\nkey = a\nkey = b*\n" + rest);
+	EXPECT_EQ(run_line(host, "diff --no-header").out, "export vm1  key  a b*  -\n");
+	EXPECT_EQ(run_line(host, "apply").out, "export vm1: changed\n");
+	EXPECT_EQ(host.text(kFolder + "allowed_keys"), "a b*");
+	EXPECT_EQ(run_line(host, "apply").out, "export vm1: unchanged\n");
+	host.drop(kFolder + "allowed_keys");
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 9);
+	EXPECT_TRUE(has(o.err, "has no rule 'key'")) << o.err;
+	host.put("/etc/rnbd/rnbd.conf", "[export vm1]\n" + rest);
+	EXPECT_EQ(run_line(host, "diff").out, "");
+	EXPECT_EQ(run_line(host, "apply").out, "export vm1: unchanged\n");
+	host.put("/etc/rnbd/rnbd.conf", "[export vm1]\nkey = a/b\n" + rest);
+	EXPECT_TRUE(has(run_line(host, "check").out, "rnbd.conf:2: 'a/b' is no name of a key"));
+}
+
+// Who may use what without a proof.
+TEST(RnbdadmExport, DoctorSaysWhatIsOpen)
+{
+	FakeHost host;
+	host.server();
+	const std::string open = "export vm1: every machine that reaches this one can use it";
+	const std::string all = "can use all of its block devices, not just the exports";
+	std::string out = run_line(host, "doctor").out;
+	EXPECT_TRUE(has(out, "every machine that reaches this one " + all)) << out;
+	EXPECT_TRUE(has(out, "need not prove who it is")) << out;
+	EXPECT_FALSE(has(out, open)) << out;
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "Y");
+	host.put(kFolder + "allowed_addresses", "");
+	out = run_line(host, "doctor").out;
+	EXPECT_FALSE(has(out, all)) << out;
+	EXPECT_TRUE(has(out, open)) << out;
+	host.put(kFolder + "allowed_keys", "*");
+	EXPECT_FALSE(has(run_line(host, "doctor").out, open));
+	host.put(kFolder + "allowed_keys", "");
+	host.put("/sys/module/rtrs_server/parameters/auth", "required");
+	EXPECT_FALSE(has(run_line(host, "doctor").out, open));
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "N");
+	EXPECT_TRUE(has(run_line(host, "doctor").out, "every machine with a key " + all));
+}
+
+TEST(RnbdadmExport, EnableAndDisable)
+{
+	FakeHost host;
+	host.server();
+	// A session has it open.
+	Outcome o = run_line(host, "server export disable vm1");
+	EXPECT_EQ(o.code, 6);
+	EXPECT_TRUE(has(o.err, "--force")) << o.err;
+	EXPECT_EQ(run_line(host, "server export enable vm1").code, 0);
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "server export disable vm1 --force").code, 0);
+	EXPECT_EQ(host.text(kFolder + "enable"), "0");
+	EXPECT_EQ(run_line(host, "server export enable vm1").code, 0);
+	EXPECT_EQ(host.text(kFolder + "enable"), "1");
+	host.put(kFolder + "users", "0");
+	EXPECT_EQ(run_line(host, "server export disable vm1").code, 0);
+	EXPECT_EQ(run_line(host, "server export disable vm1 vm2").code, 10);
+	host.drop(kFolder + "enable");
+	EXPECT_EQ(run_line(host, "server export disable vm1").code, 9);
+}
+
+TEST(RnbdadmExport, ForEveryoneIsSaid)
+{
+	FakeHost host;
+	host.server();
+	host.put(kFolder + "allowed_sessions", "");
+	host.drop(kFolder + "allowed_addresses");
+	Outcome o = run_line(host, "list exports -c clients,addresses --no-header");
+	EXPECT_EQ(o.out, "any  any\n");
+	EXPECT_TRUE(has(run_line(host, "server export show vm1").out, "clients:     any\n"));
+	EXPECT_EQ(run_line(host, "list exports -c clients,addresses --no-header -o csv").out,
+		  ",\n");
+	EXPECT_TRUE(has(run_line(host, "list exports -o json").out, "\"clients\": \"\""));
+}
+
+TEST(RnbdadmExport, DoctorSaysWhatTheyKeep)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_TRUE(has(run_line(host, "doctor").out,
+			"exports: 1 by name; while there is one, rnbd_server cannot be unloaded"));
+}

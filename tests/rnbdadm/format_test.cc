@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+// Formats and columns: what a command does not have is refused, and nothing steers the terminal.
+#include "fake.hh"
+
+#include "text.hh"
+
+namespace {
+
+bool has(const std::string &text, const std::string &part)
+{
+	return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST(RnbdadmFormat, NoneIsIgnored)
+{
+	FakeHost host;
+	host.client();
+	for (const char *line : {"list tree -o csv", "list tree -c name", "save -o json",
+				 "save -o csv", "save -c name", "dump -o csv", "dump -c name",
+				 "metrics -o json", "generate schema -o csv"}) {
+		Outcome o = run_line(host, line);
+		EXPECT_EQ(o.code, 2) << line;
+		EXPECT_EQ(o.out, "") << line;
+		EXPECT_NE(o.err, "") << line;
+	}
+	EXPECT_EQ(run_line(host, "dump -o json").code, 0);
+	EXPECT_EQ(run_line(host, "list tree -o json").code, 0);
+}
+
+TEST(RnbdadmFormat, ColumnsAreAddedAndTaken)
+{
+	FakeHost host;
+	host.client();
+	std::string head = run_line(host, "list").out;
+	head = head.substr(0, head.find('\n'));
+	auto header = [&](const std::string &columns) {
+		Outcome o = run_words(host, {"list", "-o", "csv", "-c", columns});
+		EXPECT_EQ(o.code, 0) << o.err;
+		return o.out.substr(0, o.out.find('\n'));
+	};
+	EXPECT_EQ(header("+owner"), "name,session,device_path,size,access,state,owner");
+	EXPECT_EQ(header("-session,-size,+wwid"), "name,device_path,access,state,wwid");
+	EXPECT_EQ(header("+name"), "name,session,device_path,size,access,state");
+	EXPECT_EQ(header("name,size,-size"), "name");
+	EXPECT_FALSE(has(header("all,-name"), "name,"));
+	EXPECT_EQ(run_words(host, {"list", "-c", "+nmae"}).code, 2);
+	EXPECT_EQ(run_words(host, {"list", "-c", "name,-name"}).code, 2);
+	EXPECT_FALSE(has(run_words(host, {"list", "-o", "json", "-c", "-state"}).out, "\"state\""));
+}
+
+TEST(RnbdadmFormat, CompletionOffersTheColumnsOfWhatIsListed)
+{
+	FakeHost host;
+	auto columns = [&](const std::string &line) {
+		return run_line(host, "complete columns -- " + line).out;
+	};
+	EXPECT_TRUE(has(columns("list"), "device_path\n"));
+	EXPECT_FALSE(has(columns("list"), "hca\n"));
+	EXPECT_TRUE(has(columns("list paths -o csv"), "hca\n"));
+	EXPECT_TRUE(has(columns("list -o csv exports"), "clients\n"));
+	EXPECT_TRUE(has(columns("server export list"), "clients\n"));
+	EXPECT_TRUE(has(columns("path list store"), "hca\n"));
+	EXPECT_EQ(columns("unmap"), "");
+	EXPECT_EQ(columns("nothing"), "");
+}
+
+TEST(RnbdadmFormat, ControlBytesAreShownNotSent)
+{
+	using rnbdadm::printable;
+	EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
+	EXPECT_EQ(printable("x\ny\r\x7f"), "x\ny\\x0d\\x7f");
+	EXPECT_EQ(printable("\xc3\xa4\xe2\x94\x9c"), "\xc3\xa4\xe2\x94\x9c");
+	EXPECT_EQ(printable("\xc2\x9b\xff\xc3"), "\\xc2\\x9b\\xff\\xc3");
+	FakeHost host;
+	host.client();
+	host.server();
+	host.device(2, "store", "/dev/\x1b[2Jx");
+	host.put("/sys/kernel/config/rnbd/exports/e/device_path", "/dev/\x1b[2Jy");
+	host.put("/sys/class/rnbd-server/ctl/devices/a\x1b[2Jz/sessions/alpha/access_mode", "rw");
+	for (const char *line :
+	     {"list", "list tree", "list exports", "list opened", "server list", "show rnbd2",
+	      "explain rnbd2", "stats", "doctor", "list -o json", "dump", "unmap --all -n",
+	      "unmap x\x1b[2J", "x\x1b[2J", "map /dev/\x1b[2Jy -n", "list -c \x1b[2J"}) {
+		Outcome o = run_line(host, line);
+		EXPECT_FALSE(has(o.out + o.err, "\x1b")) << line;
+	}
+	// As data they are what they are.
+	EXPECT_TRUE(has(run_line(host, "list -o csv").out, "\x1b[2J"));
+	EXPECT_TRUE(has(run_line(host, "save").out, "\x1b[2J"));
+}

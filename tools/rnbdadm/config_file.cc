@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+// The sections of the configuration, with what is wrong in each of them alone.
+#include "config_file.hh"
+
+#include "exports.hh"
+#include "name_lists.hh"
+#include "names.hh"
+#include "settings.hh"
+#include "text.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rtrs/pure/auth_policy.hh>
+#include <rtrs/wire/key_name.hh>
+
+namespace rnbdadm {
+
+const std::vector<ConfigKey> &config_keys()
+{
+	static const std::vector<ConfigKey> kAll = {
+	    {"path", "[SRC@]DST", false, true, false, false, true,
+	     "address of the server, after the address of this machine to come from; once for each "
+	     "path"},
+	    {"port", "NUMBER", true, true, false, false, false,
+	     "port of the server, 1234 if not given"},
+	    {"policy", "NAME", true, true, false, false, false,
+	     "how a request chooses its path: round-robin, min-inflight or min-latency"},
+	    {"reconnect-attempts", "NUMBER", true, true, false, false, false,
+	     "attempts in a row before a lost path gives up, -1 for ever"},
+	    {"request-timeout", "SECONDS", true, true, false, false, false,
+	     "how long a request waits for the server before its path starts again, 0 without "
+	     "limit"},
+	    {"heartbeat-interval", "MILLISECONDS", true, true, false, false, false,
+	     "time between two heartbeats of a path"},
+	    {"heartbeat-missed-max", "NUMBER", true, true, false, false, false,
+	     "heartbeats without answer after which a path counts as lost"},
+	    {"session", "NAME", false, false, true, false, false,
+	     "the session to map it in; needed"},
+	    {"device", "PATH", false, false, true, true, false,
+	     "in a device section the name on the server, in an export section the block device of "
+	     "this "
+	     "machine; needed"},
+	    {"access", "MODE", true, true, true, true, false,
+	     "ro, rw (if not given) or migration; of an export the most that clients may ask for"},
+	    {"poll-queues", "NUMBER", true, true, true, false, false,
+	     "queues for polled I/O, -1 for one per CPU"},
+	    {"no-path-timeout", "SECONDS", true, true, true, false, false,
+	     "how long I/O waits while no path is connected, -1 for ever, 0 to fail at once"},
+	    {"auth", "POLICY", true, true, false, false, false,
+	     "whether both sides prove who they are: off, optional or required"},
+	    {"key", "NAME", true, true, false, false, false,
+	     "name of the key by which they do, which is in the kernel's keyring"},
+	    {"client", "SESSION", false, false, false, true, true,
+	     "session that may use the export, or 'name*' for all that begin so; without, all may"},
+	    {"client", "SESSION", false, false, false, false, true,
+	     "session that the key opens, and nobody without it, or 'name*' for all that begin so; "
+	     "needed",
+	     true},
+	    {"key", "NAME", false, false, false, true, true,
+	     "key that its clients have to have proven, 'name*' for all that begin so, * for any; "
+	     "without, no proof is needed"},
+	    {"address", "ADDRESS[/BITS]", false, false, false, true, true,
+	     "address or range that all paths of its clients come from; without, any"},
+	};
+	return kAll;
+}
+
+std::string Mistake::line() const
+{
+	return place + ": " + text;
+}
+
+const Entry *Section::find(const std::string &key) const
+{
+	for (const Entry &entry : entries)
+		if (entry.key == key)
+			return &entry;
+	return nullptr;
+}
+
+namespace {
+
+bool stands_in(const ConfigKey &key, const std::string &kind)
+{
+	return (kind == "defaults" && key.defaults) || (kind == "session" && key.session) ||
+	       (kind == "device" && key.device) || (kind == "export" && key.exported) ||
+	       (kind == "key" && key.key);
+}
+
+std::int64_t number(const Entry &entry, std::int64_t min, std::int64_t max)
+{
+	Integer value = parse_signed(entry.value);
+	if (!value || *value < min || *value > max)
+		throw Failure(Exit::Config, fmt::format("{}: '{}' is no whole number from {} to {}",
+							entry.key, entry.value, min, max));
+	return *value;
+}
+
+// Values that stand for themselves are judged where they stand, used or not.
+void check_value(const Entry &entry, const std::string &kind)
+{
+	if (const Setting *setting = find_setting(entry.key))
+		check_setting(*setting, entry.value);
+	if (entry.key == "port")
+		number(entry, 1, 65535);
+	if (entry.key == "poll-queues")
+		number(entry, -1, 65536);
+	if (entry.key == "no-path-timeout")
+		number(entry, -1, 1'000'000);
+	if (entry.key == "path")
+		canonical_path(entry.value);
+	if (entry.key == "auth" && !rtrs::parse_auth_policy(view(entry.value)).ok())
+		throw Failure(
+		    Exit::Config,
+		    fmt::format("auth '{}' is not off, optional or required", entry.value));
+	// In an export it is a rule, which may stand for several.
+	if (entry.key == "key" && kind == "export")
+		check_key_rule(entry.value);
+	else if (entry.key == "key" && !rtrs::check_key_name(view(entry.value)).ok())
+		throw Failure(Exit::Config,
+			      fmt::format("'{}' cannot be the name of a key", entry.value));
+	if (entry.key == "client" && kind == "key")
+		check_client_rule(entry.value);
+	std::vector<std::string> modes = {"ro", "rw", "migration"};
+	if (entry.key == "access" &&
+	    std::find(modes.begin(), modes.end(), entry.value) == modes.end())
+		throw Failure(Exit::Config,
+			      fmt::format("access '{}' is not one of {}{}", entry.value,
+					  join(modes, ", "), did_you_mean(entry.value, modes)));
+}
+
+class Reader {
+public:
+	Reader(const Host &host, Sections &into) : host_(host), into_(into) {}
+
+	void read_file(const std::string &path)
+	{
+		std::optional<std::string> text;
+		try {
+			text = host_.read(path);
+		} catch (const Failure &failure) {
+			return into_.mistakes.push_back({path, "", "", failure.what()});
+		}
+		if (!text)
+			return into_.mistakes.push_back({path, "", "", "it cannot be read"});
+		section_ = nullptr;
+		std::size_t number = 0, at = 0;
+		while (at < text->size()) {
+			std::size_t end = std::min(text->find('\n', at), text->size());
+			std::string line = trim(text->substr(at, end - at));
+			at = end + 1;
+			place_ = fmt::format("{}:{}", path, ++number);
+			if (line.empty() || line[0] == '#' || line[0] == ';')
+				continue;
+			if (line[0] == '[')
+				open_section(line);
+			else
+				read_line(line);
+		}
+	}
+
+private:
+	void mistake(const std::string &text)
+	{
+		Mistake found{place_, "", "", text};
+		if (section_) {
+			found.kind = section_->kind;
+			found.name = section_->name;
+			if (section_->fault.empty())
+				section_->fault = place_;
+		}
+		into_.mistakes.push_back(found);
+	}
+
+	void open_section(const std::string &line)
+	{
+		std::vector<std::string> words = split(line, "[] \t");
+		static const std::vector<std::string> kKinds = {"defaults", "session", "device",
+								"export", "key"};
+		// The lines below belong to it even if it is faulty.
+		into_.sections.push_back({words.empty() ? "" : words[0],
+					  words.size() > 1 ? words[1] : "",
+					  place_,
+					  {},
+					  ""});
+		section_ = &into_.sections.back();
+		bool named = section_->kind != "defaults";
+		if (line.back() != ']' || words.size() != (named ? 2u : 1u))
+			mistake(
+			    fmt::format("'{}' is not [defaults], [session NAME], [device NAME], "
+					"[export NAME] or [key NAME]",
+					line));
+		else if (std::find(kKinds.begin(), kKinds.end(), section_->kind) == kKinds.end())
+			mistake(fmt::format("there is no section '{}'{}", section_->kind,
+					    did_you_mean(section_->kind, kKinds)));
+		// The first one holds.
+		for (const Section &other : into_.sections)
+			if (&other != section_ && named && other.kind == section_->kind &&
+			    other.name == section_->name && !section_->name.empty())
+				return mistake(fmt::format("{} {} was described at {} already",
+							   section_->kind, section_->name,
+							   other.place));
+	}
+
+	void read_line(const std::string &line)
+	{
+		std::size_t equals = line.find('=');
+		if (equals == std::string::npos) {
+			mistake(fmt::format("'{}' is neither [section] nor key = value", line));
+			return spoil(split(line)[0]);
+		}
+		if (!section_)
+			return mistake("this key stands in no section");
+		add({trim(line.substr(0, equals)), trim(line.substr(equals + 1)), place_, false});
+	}
+
+	void add(Entry entry)
+	{
+		std::vector<std::string> known;
+		for (const ConfigKey &k : config_keys()) {
+			if (!stands_in(k, section_->kind))
+				continue;
+			known.push_back(k.name);
+			if (entry.key != k.name)
+				continue;
+			if (!k.many && section_->find(k.name)) {
+				mistake(fmt::format("{} is given at {} already", entry.key,
+						    section_->find(k.name)->place));
+				return spoil(entry.key);
+			}
+			judge(entry);
+			section_->entries.push_back(entry);
+			return;
+		}
+		// A section that is unknown itself was reported.
+		if (known.empty())
+			return;
+		mistake(fmt::format("{} has no key '{}'{}",
+				    section_->kind == "defaults" ? "a section [defaults]"
+				    : section_->kind == "export" ? "an export"
+								 : "a " + section_->kind,
+				    entry.key, did_you_mean(entry.key, known)));
+		spoil(nearest(entry.key, known));
+	}
+
+	void judge(Entry &entry)
+	{
+		try {
+			if (entry.value.empty())
+				throw Failure(Exit::Config, entry.key + " has no value");
+			check_value(entry, section_->kind);
+		} catch (const Failure &failure) {
+			entry.bad = true;
+			mistake(failure.what());
+		}
+	}
+
+	// A default that was meant and is not known: who would inherit it must not get another one.
+	void spoil(const std::string &key)
+	{
+		if (section_ && section_->kind == "defaults" && !key.empty())
+			section_->entries.push_back({key, "", place_, true});
+	}
+
+	const Host &host_;
+	Sections &into_;
+	Section *section_ = nullptr; // that the line at hand stands in
+	std::string place_;	     // of that line
+};
+
+} // namespace
+
+Sections read_sections(const Host &host, const std::vector<std::string> &files)
+{
+	Sections sections;
+	for (const std::string &file : files)
+		Reader(host, sections).read_file(file);
+	return sections;
+}
+
+} // namespace rnbdadm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+// Files of the configuration as sections of keys. The format is documented in rnbd.conf(5), which
+// is made from the table of keys here.
+#pragma once
+
+#include "host.hh"
+
+#include <list>
+
+namespace rnbdadm {
+
+// A key, and in which kinds of sections it may stand.
+struct ConfigKey {
+	const char *name;
+	const char *value;
+	bool defaults, session, device, exported;
+	bool many;
+	const char *help;
+	bool key = false; // of a section [key NAME]
+};
+
+const std::vector<ConfigKey> &config_keys();
+
+// What is wrong in one section, or outside of all: then kind and name are empty.
+struct Mistake {
+	std::string place; // file:line, or a file
+	std::string kind, name;
+	std::string text;
+
+	std::string line() const; // place: text
+};
+
+struct Entry {
+	std::string key, value, place;
+	bool bad = false; // its value is none
+};
+
+struct Section {
+	std::string kind, name, place;
+	std::vector<Entry> entries;
+	std::string fault; // place of its first mistake, or empty
+
+	const Entry *find(const std::string &key) const;
+};
+
+struct Sections {
+	std::list<Section> sections;
+	std::vector<Mistake> mistakes;
+};
+
+Sections read_sections(const Host &host, const std::vector<std::string> &files);
+
+} // namespace rnbdadm

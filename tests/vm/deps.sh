@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Installs what building, checking and testing need on Debian 12 or 13, from Debian's own packages. Does nothing,
-# in no time, when all of it is there. As root, or through sudo.
+# deps.sh [arm64]: installs what building, checking and testing need on Debian 12 or 13, from Debian's own packages;
+# with arm64 also what machines of that architecture need. Does nothing, in no time, when all of it is there. As root,
+# or through sudo.
 set -euo pipefail
 
 PACKAGES=(
@@ -9,16 +10,29 @@ PACKAGES=(
 	build-essential linux-headers-amd64 linux-source xz-utils kmod bc bison flex libelf-dev libssl-dev
 	# modules of a kernel whose headers ship their types, as 6.12's do
 	pahole
+	# a root of a later release, for modules of that one's kernels
+	debootstrap
 	# virtual machines and what runs in them
 	qemu-system-x86 busybox-static klibc-utils python3 fio e2fsprogs fdisk parted iproute2 dmsetup
-	util-linux procps dash coreutils xfsprogs lvm2 mdadm cryptsetup-bin
+	util-linux procps dash coreutils xfsprogs lvm2 mdadm cryptsetup-bin keyutils
 	# the hostile peer
 	libibverbs-dev librdmacm-dev rdma-core
 	# the administration tool: libraries, readers of its texts, packages
-	libfmt-dev nlohmann-json3-dev libudev-dev man-db zsh systemd debhelper dh-dkms dkms lintian
-	# checks and unit tests
-	clang-format clang-tidy shellcheck pyflakes3 libgtest-dev clang libclang-rt-dev spin git
+	libfmt-dev nlohmann-json3-dev libudev-dev libkmod-dev libncurses-dev prometheus-cpp-dev libkeyutils-dev
+	man-db zsh systemd debhelper dh-dkms dkms lintian
+	# checks and unit tests, which take HMAC from libssl-dev (above)
+	clang-format-19 clang-tidy-19 shellcheck pyflakes3 libgtest-dev clang libclang-rt-dev spin git
 )
+
+case ${1:-} in
+'') ;;
+# gcc-12 is what Debian's 6.1 and 6.12 for arm64 are built with.
+arm64) PACKAGES+=(qemu-system-arm g++-12-aarch64-linux-gnu) ;;
+*)
+	echo "deps.sh: no such architecture: $1" >&2
+	exit 1
+	;;
+esac
 
 missing()
 {

@@ -22,6 +22,7 @@ KERNELS_OWN = re.compile(r"/(?:uevent|subsystem|power/.*)$")
 ADDRESS = r"ip:[0-9.]+|ip:[0-9a-f:]+|gid:[0-9a-f:]+"
 NUMBERS = r"\d+(?: \d+)*"
 USAGE = r"Usage: echo 1 > {0}"
+PROVEN = r"none|[0-9A-Za-z][-_.0-9A-Za-z]*:\d+"
 RESET_ALL = "echo 1 to reset all statistics"
 MS = "".join(rf"{1 << i} ms: \d+ \d+\n" for i in range(17)) + r">= 65536 ms: \d+ \d+\nmaximum ms: \d+ \d+"
 US = "".join(rf"{1 << i} us: {{0}}\n" for i in range(23)) + r">= 4194304 us: {0}"
@@ -46,6 +47,14 @@ FORMATS = {
     f"{CLIENT_PATH}/state": "connected|disconnected",
     **{f"{CLIENT_PATH}/{name}": USAGE.format(name) for name in ("reconnect", "disconnect", "remove_path")},
     f"{CLIENT_PATH}/cur_latency": r"\d+ ns",
+    f"{CLIENT}/dest_port": "1234",
+    f"{CLIENT}/auth": "off|optional|required",
+    f"{CLIENT}/key": r"(?:[0-9A-Za-z][-_.0-9A-Za-z]*)?",
+    f"{CLIENT_PATH}/proven": PROVEN,
+    f"{SERVER_PATH}/proven": PROVEN,
+    **{f"{CLIENT_PATH}/{name}": r"\d+" for name in ("heartbeats_missed", "attempts")},
+    f"{CLIENT_PATH}/last_error": r"0|-\d+",
+    f"{CLIENT_PATH}/next_attempt_ms": r"-1|\d+",
     f"{CLIENT_PATH}/stats/reset_all": RESET_ALL,
     f"{CLIENT_PATH}/stats/reconnects": r"\d+ \d+",
     f"{CLIENT_PATH}/stats/cpu_migration": r"from: (?:\d+ )+\nto: (?:\d+ )+",

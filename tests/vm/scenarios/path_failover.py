@@ -3,7 +3,7 @@
 
 from vmlab import rnbd
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, carries, connects, end_load, verified_load, wait_back, wait_lost
+from vmlab.multipath import SESSION, carries, connects, end_load, folder, verified_load, wait_back, wait_lost
 
 SLOW = True
 OURS = ("client", "server")
@@ -25,6 +25,8 @@ def run(lab: Lab) -> None:
         lab.client.set_link(nic, False)
         wait_lost(lab, nic, before, LOSS)
         carries(lab, 1 - nic, "carries all")
+        rnbd.check(int(rnbd.read(lab.client, f"{folder(lab, nic)}/last_error")) < 0, "last_error of a lost path")
+        rnbd.wait_until(lab.client, f"[ $(cat {folder(lab, nic)}/next_attempt_ms) -ge 0 ]", 90, "an attempt is due")
         lab.client.set_link(nic, True)
         wait_back(lab, nic, before, 90)
         carries(lab, nic, "is at work again")

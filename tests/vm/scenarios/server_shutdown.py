@@ -89,7 +89,7 @@ def rounds(lab: Lab, find_disk: Callable[[], str]) -> None:
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk, no_path_timeout=-1)
     # Loss is remembered as long as somebody has the disk open.
-    lab.client.run("mkfifo /tmp/hold")
+    lab.client.run("rm -f /tmp/hold; mkfifo /tmp/hold")
     holder = lab.client.spawn(f"exec 3</dev/{name}; read -r end </tmp/hold", 900)
     loaded_anew(lab, name)
     stopped(lab, find_disk, name)
@@ -110,6 +110,8 @@ def run(lab: Lab) -> None:
         try:
             lab.reboot("server")
             rounds(lab, lambda: plug_in_disk(lab))
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{disk.story()}") from error
         finally:
             lab.server.disks = []
             lab.server.kill()

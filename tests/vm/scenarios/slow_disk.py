@@ -38,7 +38,7 @@ def hangs(lab: Lab) -> None:
     rnbd.equal(rnbd.read(lab.client, f"{entry}/state"), "open", "state of a slow disk")
     # For the tool it is a problem after 10 s, whatever the block layer's limit.
     rnbd.wait_until(lab.client, f"[ $(cat {entry}/oldest_request_ms) -gt 10000 ]", 20, "the requests age")
-    said = Admin(lab.client).run(f"explain {name}")
+    said = Admin(lab.client).run(f"explain {name}", 12)
     rnbd.check("server's disk has not answered" in said, f"explain says {said}")
     lab.server.run("dmsetup resume --noudevsync slow")
     rnbd.wait_until(lab.client, f"grep -qx 0 {entry}/slow", 30, "it answers")

@@ -10,11 +10,13 @@ RO, RW = "444", "644"
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
     ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
-    ("add_path", RW, False),
+    ("dest_port", RO, True), ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
-    ("dst_addr", RO, False), ("cur_latency", RO, False), ("reconnect", RW, False), ("disconnect", RW, False),
+    ("dst_addr", RO, False), ("cur_latency", RO, False),
+    ("heartbeats_missed", RO, True), ("last_error", RO, True), ("attempts", RO, True), ("next_attempt_ms", RO, True),
+    ("reconnect", RW, False), ("disconnect", RW, False),
     ("remove_path", RW, False), ("stats/cpu_migration_from", RW, False), ("stats/cpu_migration_to", RW, False),
     ("stats/reconnects", RW, False), ("stats/rdma", RW, False), ("stats/reset_all", RW, False),
     ("stats/cpu_migration", RW, True), ("stats/rdma_lat", RW, True), ("stats/wc_completion", RW, True),
@@ -118,6 +120,9 @@ def values(lab: Lab, name: str, path: str, export: str, session: str) -> None:
     rnbd.write(lab.client, f"{session}/max_reconnect_attempts", "7")
     rnbd.equal(rnbd.read(lab.client, f"{session}/max_reconnect_attempts"), "7", "max_reconnect_attempts")
     if lab.ours("client"):
+        for entry, want in (("dest_port", "1234"), (f"paths/{path}/last_error", "0"), (f"paths/{path}/attempts", "0"),
+                            (f"paths/{path}/next_attempt_ms", "-1")):
+            rnbd.equal(rnbd.read(lab.client, f"{session}/{entry}"), want, entry)
         rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "60", "request_timeout")
         rnbd.write(lab.client, f"{session}/request_timeout", "0")
         rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "0", "request_timeout")

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-KEEP = 3  # entries of one name that survive, the most recently used first
+KEEP = 5  # entries of one name that survive, the most recently used first
 
 
 def default_root() -> Path:

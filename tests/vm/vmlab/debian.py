@@ -2,8 +2,9 @@
 """Debian's kernels: the packages of each series, fetched by the package client and unpacked, never installed.
 
 The headers and the source of one series are installed, for the modules are built with them all day (deps.sh). Of
-the others everything comes into the cache, under the names and versions of its packages: the newest that the host's
-package lists know, as its users would get it.
+the others everything comes into the cache, under the names and versions of its packages: the newest that the
+package lists know, as its users would get it. The options `apt` of the functions below stand for other lists than the
+host's: those of another architecture (foreign.py), or of a root of another release (debian_root.py).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .arch import AMD64, ARM64, Arch
 from .cache import Cache
 
 
@@ -22,15 +25,30 @@ class KernelError(Exception):
 
 
 @dataclass(frozen=True)
+class Release:
+    """One of Debian's other than the host's."""
+
+    name: str
+    kernels: str  # the suite that has them
+    programs: tuple[str, ...]  # packages with what builds their modules
+
+
+@dataclass(frozen=True)
 class Series:
     headers: str  # meta package: it depends on the headers of the present release
     source: str
     installed: bool = False  # both are, on every host that runs the harness
+    release: Release | None = None  # whose packages they are, if not the host's
+    arch: Arch = AMD64
 
 
 KERNELS = {
     "6.1": Series("linux-headers-amd64", "linux-source-6.1", installed=True),
     "6.12": Series("linux-headers-6.12-amd64", "linux-source-6.12"),
+    "7.3": Series("linux-headers-amd64", "linux-source-7.3", release=Release(
+        "trixie", "trixie-backports", ("make", "gcc", "g++", "gcc-14", "g++-14", "kmod", "pahole", "libelf1t64",
+                                       "libssl3t64"))),
+    "arm64": Series("linux-headers-arm64", "linux-source-6.1", arch=ARM64),
 }
 
 
@@ -62,32 +80,40 @@ def output(*cmd: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _depends(package: str) -> dict[str, str]:
+def _depends(package: str, apt: Sequence[str]) -> dict[str, str]:
     """What the package lists say of one package."""
-    fields = dict(line.split(": ", 1) for line in output("apt-cache", "show", "--no-all-versions", package).splitlines()
+    text = output("apt-cache", *apt, "show", "--no-all-versions", package)
+    fields = dict(line.split(": ", 1) for line in text.splitlines()
                   if line.startswith(("Version: ", "Depends: ")))
     if not fields:
         raise KernelError(f"the package lists do not know {package}: run apt-get update")
     return depends(fields.get("Depends", "")) | {package: fields["Version"]}
 
 
-def newest_headers(name: str) -> Headers:
+def newest(package: str, apt: Sequence[str] = ()) -> str:
+    """The version that the package lists offer."""
+    return _depends(package, apt)[package]
+
+
+def newest_headers(name: str, apt: Sequence[str] = ()) -> Headers:
     """The packages that headers of a series consist of."""
     meta = KERNELS[name].headers
-    package, version = next(((p, v) for p, v in _depends(meta).items() if p != meta and p.startswith("linux-headers-")),
-                            ("", ""))
+    package, version = next(((p, v) for p, v in _depends(meta, apt).items()
+                             if p != meta and p.startswith("linux-headers-")), ("", ""))
     if not version:
         raise KernelError(f"{meta} depends on no linux-headers of one version")
-    wanted = [package, *(p for p in _depends(f"{package}={version}")
+    if KERNELS[name].release and series(package.removeprefix("linux-headers-")) != name:
+        raise KernelError(f"{meta} is no longer of {name}: it depends on {package}")
+    wanted = [package, *(p for p in _depends(f"{package}={version}", apt)
                          if re.match(r"linux-headers-.*-common$|linux-kbuild-", p))]
     # They come from one source, so one version fits all.
     return Headers(package.removeprefix("linux-headers-"), version, tuple(f"{p}={version}" for p in wanted))
 
 
-def fetch(package: str, folder: Path) -> Path:
+def fetch(package: str, folder: Path, apt: Sequence[str] = ()) -> Path:
     """The file of `name=version`, in `folder`."""
     before = set(folder.glob("*.deb"))
-    done = subprocess.run(["apt-get", "-q", "download", package], cwd=folder, stdout=subprocess.PIPE,
+    done = subprocess.run(["apt-get", "-q", *apt, "download", package], cwd=folder, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     new = set(folder.glob("*.deb")) - before
     if done.returncode or not new:
@@ -95,36 +121,48 @@ def fetch(package: str, folder: Path) -> Path:
     return new.pop()
 
 
-def unpack_image(release: str, version: str, folder: Path) -> Path:
-    """The files of the image package below `folder`: the root of a file system with boot/ and lib/modules/."""
+def unpack_image(release: str, version: str, folder: Path, apt: Sequence[str] = ()) -> tuple[Path, Path]:
+    """The files of the image package and of those that it was divided into, below `folder`: the root of a file system
+    with lib/modules/, and the image."""
     error: KernelError | None = None
     for name in (f"linux-image-{release}", f"linux-image-{release}-unsigned"):
         try:
-            deb = fetch(f"{name}={version}", folder)
+            debs = [fetch(f"{name}={version}", folder, apt)]
             break
         except KernelError as e:
             error = error or e
     else:
         raise KernelError(f"no image for the headers of {release}; tests/vm/deps.sh brings those that are installed "
                           f"and their image to one version\n{error}")
+    parts = depends(output("dpkg-deb", "-f", str(debs[0]), "Depends"))
+    debs += [fetch(f"{name}={version}", folder, apt) for name, exact in parts.items() if exact == version]
     root = folder / "root"
-    subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)
+    for deb in debs:
+        subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)
     if not (root / "lib/modules").is_dir():
         (root / "lib").mkdir(exist_ok=True)
         (root / "usr/lib/modules").rename(root / "lib/modules")
-    return root
+    images = (root / f"boot/vmlinuz-{release}", root / f"lib/modules/{release}/vmlinuz")
+    image = next((path for path in images if path.is_file()), None)
+    if not image:
+        raise KernelError(f"no vmlinuz in the packages {', '.join(deb.name for deb in debs)}")
+    return root, image
 
 
 def relocate(makefile: str) -> str:
-    """A Makefile of headers that includes another one by its installed place, for headers that lie anywhere."""
+    """A Makefile of headers that names itself and another one by their installed places, for headers that lie
+    anywhere."""
+    here = "$(abspath $(dir $(lastword $(MAKEFILE_LIST))))"
+    makefile = re.sub(r"^KBUILD_OUTPUT=/usr/src/.*", f"KBUILD_OUTPUT := {here}", makefile, flags=re.MULTILINE)
     return re.sub(r"^include /usr/src/", "include $(dir $(lastword $(MAKEFILE_LIST)))../", makefile, flags=re.MULTILINE)
 
 
-def kdir(cache: Cache, headers: Headers) -> Path:
-    """The folder to build modules against. Its links to the programs of the build are relative ones."""
+def kdir(cache: Cache, headers: Headers, apt: Sequence[str] = (), host: Sequence[str] = ()) -> Path:
+    """The folder to build modules against. Its links to the programs of the build are relative ones; these are always
+    the host's architecture's, which the lists `host` have."""
     def build(folder: Path) -> None:
         for package in headers.packages:
-            deb = fetch(package, folder)
+            deb = fetch(package, folder, host if package.startswith("linux-kbuild-") else apt)
             subprocess.run(["dpkg-deb", "-x", str(deb), str(folder)], check=True)
             deb.unlink()
         makefile = folder / f"usr/src/linux-headers-{headers.release}/Makefile"
@@ -144,14 +182,14 @@ def source_version(name: str, kernel_version: str) -> str:
     return version
 
 
-def unpack_source(name: str, version: str, paths: list[str], folder: Path) -> None:
+def unpack_source(name: str, version: str, paths: list[str], folder: Path, apt: Sequence[str] = ()) -> None:
     """Some folders of a series' source, below `folder`."""
     package = KERNELS[name].source
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         root = Path("/")
         if not KERNELS[name].installed:
             root = Path(work)
-            subprocess.run(["dpkg-deb", "-x", str(fetch(f"{package}={version}", root)), str(root)], check=True)
+            subprocess.run(["dpkg-deb", "-x", str(fetch(f"{package}={version}", root, apt)), str(root)], check=True)
         tarball = root / f"usr/src/{package}.tar.xz"
         subprocess.run(["tar", "-xf", str(tarball), "-C", str(folder), "--strip-components=1", "--wildcards",
                         *(f"{package}/{p}/*" for p in paths)], check=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The first file system of a QEMU machine: busybox, the modules that mount the rest, and two scripts.
 
-Everything else that a scenario runs is the host's own /usr, mounted read-only: there is no disk image to
-build. The archive is written here in the newc format (Documentation/driver-api/early-userspace/
-buffer-format.rst of the kernel), uncompressed, since unpacking costs an emulated CPU more than reading.
+Everything else that a scenario runs is the host's own /usr, or one of the machine's architecture, mounted read-only:
+there is no disk image to build. The archive is written here in the newc format (Documentation/driver-api/
+early-userspace/buffer-format.rst of the kernel), uncompressed, since unpacking costs an emulated CPU more than reading.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import stat
 from pathlib import Path
 
 from . import make
+from .arch import AMD64, Arch
 from .kernel import Kernel, closure
 
-BUSYBOX = Path("/bin/busybox")
+BUSYBOX = Path("/usr/bin/busybox")
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 NETWORK = GUEST / "network"
 # Before all else in PATH: what scripts call most, from a package in which a program takes a third of the time to start.
@@ -63,9 +64,9 @@ ETC = {
 }
 
 
-def agent() -> Path:
+def agent(arch: Arch = AMD64) -> Path:
     """The program that runs scripts in every kind of machine."""
-    return make.programs("agent") / "agent"
+    return make.programs("agent", arch) / "agent"
 
 
 def folders(archive: Archive) -> None:
@@ -85,8 +86,8 @@ def build(kernel: Kernel, path: Path, early: list[str]) -> None:
     """The archive; `early` modules are loaded before /usr is there."""
     archive = Archive()
     folders(archive)
-    archive.file("bb/busybox", BUSYBOX.read_bytes())
-    for file in (GUEST / "init", NETWORK, agent()):
+    archive.file("bb/busybox", (kernel.usr / BUSYBOX.relative_to("/usr")).read_bytes())
+    for file in (GUEST / "init", NETWORK, agent(kernel.arch)):
         archive.file(file.name, file.read_bytes())
     for n, module in enumerate(closure(kernel.modules, early)):
         archive.file(f"early/{n:02}.ko", (kernel.modules / module).read_bytes(), 0o644)

@@ -13,12 +13,15 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import debian, make
+from .arch import AMD64, Arch
 from .cache import Cache, file_digest
 from .debian import KernelError
+from .debian_root import Root
 
 # Modules of the image that the machines may load; what they depend on comes along.
 WANTED = """
@@ -30,6 +33,7 @@ ext4 xfs vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8
 crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem sch_prio cls_u32 dummy
 nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs
 virtio_blk overlay autofs4
+esp4 xfrm_user gcm ghash_generic ctr seqiv drbg jitterentropy_rng sha512_generic
 """.split()
 
 # The kernel's own RNBD, where it is built: an opaque peer.
@@ -50,6 +54,9 @@ class Kernel:
     kdir: Path  # headers or build tree for external modules
     identity: str  # differs whenever another module must be built
     version: str = ""  # of Debian's packages, if it is one of them
+    arch: Arch = AMD64
+    usr: Path = Path("/usr")  # what its machines see as that
+    root: Root | None = None  # in which modules for it are built, if not on the host
 
 
 def module_name(path: str) -> str:
@@ -105,13 +112,13 @@ def stock(cache: Cache, kdir: Path | None = None) -> Kernel:
     return from_package(cache, kdir, release, version)
 
 
-def from_package(cache: Cache, kdir: Path, release: str, version: str) -> Kernel:
-    """The image of Debian that belongs to headers of this release and version."""
+def from_package(cache: Cache, kdir: Path, release: str, version: str, apt: Sequence[str] = ()) -> Kernel:
+    """The image of Debian that belongs to headers of this release and version; `apt` as in debian.py."""
     def build(folder: Path) -> None:
         work = folder / "work"
         work.mkdir()
-        root = debian.unpack_image(release, version, work)
-        shutil.move(root / f"boot/vmlinuz-{release}", folder / "vmlinuz")
+        root, image = debian.unpack_image(release, version, work, apt)
+        shutil.move(image, folder / "vmlinuz")
         subprocess.run(["depmod", "-b", str(root), release], check=True)
         found = root / "lib/modules" / release
         install_modules(found, closure(found, WANTED), [], folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds the debug kernels from Debian's kernel source package, once for each key.
+"""Builds the debug kernels from Debian's kernel source package, of the series that is installed, once for each key.
 
 Source and build folder stay in the cache: external modules are built against them. The key of a build
 is the source package's version, the configuration and the compiler, so a security update of the
@@ -20,7 +20,11 @@ from .cache import Cache, digest, file_digest
 from .debian import KERNELS, KernelError
 
 CONFIGS = Path(__file__).resolve().parents[1] / "kernels"
-SOURCE_PACKAGE = KERNELS["6.1"].source
+
+
+def installed_series(folder: Path = Path("/usr/src")) -> str:
+    """The series whose source is installed: Debian 12's, or 13's (deps.sh brings that of the host's release)."""
+    return next((name for name, series in KERNELS.items() if (folder / f"{series.source}.tar.xz").is_file()), "6.1")
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,18 @@ RECIPES = {
 PATCHES = ("uml-xstate.patch", "rxe-timers.patch")
 
 
-def _source(cache: Cache, patches: list[Path]) -> tuple[Path, str]:
-    tarball = Path(f"/usr/src/{SOURCE_PACKAGE}.tar.xz")
+def fragments_of(recipe: Recipe, series: str) -> list[Path]:
+    """The recipe's, then those of the same names for a series, where it differs: the last word on an option counts."""
+    own = [CONFIGS / f"{Path(name).stem}-{series}.config" for name in recipe.fragments]
+    return [*(CONFIGS / name for name in recipe.fragments), *(path for path in own if path.is_file())]
+
+
+def _source(cache: Cache, series: str, patches: list[Path]) -> tuple[Path, str]:
+    package = KERNELS[series].source
+    tarball = Path(f"/usr/src/{package}.tar.xz")
     if not tarball.is_file():
-        raise KernelError(f"no {tarball}: run tests/vm/deps.sh, or install {SOURCE_PACKAGE}")
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", SOURCE_PACKAGE], capture_output=True,
+        raise KernelError(f"no {tarball}: run tests/vm/deps.sh, or install {package}")
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True,
                           text=True, check=True)
     version = done.stdout.strip()
 
@@ -63,9 +74,10 @@ def _source(cache: Cache, patches: list[Path]) -> tuple[Path, str]:
 def build(cache: Cache, kind: str) -> Path:
     """The build folder of the kernel; minutes when it is not in the cache yet."""
     recipe = RECIPES[kind]
-    source, version = _source(cache, [CONFIGS / name for name in PATCHES])
+    series = installed_series()
+    source, version = _source(cache, series, [CONFIGS / name for name in PATCHES])
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
-    fragments = [CONFIGS / name for name in recipe.fragments]
+    fragments = fragments_of(recipe, series)
     key = ["1", version, compiler, str(source), *recipe.arch, *recipe.own, *(file_digest(f) for f in fragments)]
 
     def build_it(folder: Path) -> None:
@@ -97,14 +109,18 @@ def build(cache: Cache, kind: str) -> Path:
 def unmet(fragments: str, config: str) -> list[str]:
     """What the fragments ask for and the configuration does not have; Kconfig drops it without a word."""
     have = set(config.splitlines())
-    lost = []
+    wanted = {}
     for line in fragments.splitlines():
         if line.startswith("CONFIG_"):
-            met = line in have
+            wanted[line.partition("=")[0]] = line
         elif line.startswith("# CONFIG_"):
-            met = not any(h.startswith(line.split()[1] + "=") for h in have)
+            wanted[line.split()[1]] = line
+    lost = []
+    for option, line in wanted.items():
+        if line.startswith("#"):
+            met = not any(h.startswith(option + "=") for h in have)
         else:
-            continue
+            met = line in have
         if not met:
             lost.append(line)
     return lost

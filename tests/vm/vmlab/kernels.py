@@ -2,7 +2,8 @@
 """The kernels that a laboratory can be asked for by name, and which of them each machine runs.
 
     stock                   Debian's, of the headers that are installed
-    6.12                    another series of Debian's (debian.py)
+    6.12, 7.3               other series of Debian's (debian.py), the latter of another release (debian_root.py)
+    arm64                   Debian's of another architecture, on machines of that one (arch.py, foreign.py)
     debug, kcsan, uml       built here (kernel_build.py)
 
 A pair of two kernels is one of Debian's on either side: what the harness knows of a kind (limits of time, what its
@@ -12,9 +13,11 @@ devices can do) holds for both machines then.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from . import debian, kernel, kernel_build
+from . import debian, debian_root, foreign, kernel, kernel_build
+from .arch import AMD64
 from .cache import Cache
 from .debian import KernelError
 from .kernel import Kernel
@@ -41,12 +44,32 @@ def same(names: Mapping[str, str]) -> str:
 
 
 def kdir(cache: Cache, name: str, given: Path | None = None) -> Path:
-    """The folder to build modules against; minutes when it has to be built first."""
+    """The folder to build modules against; minutes when it has to be built first. Of a release of Debian other than
+    the host's it is the newest there is; what runs takes the one that was asked for last."""
     if name == "stock":
         return kernel.stock(cache, given).kdir
     if name in kernel_build.RECIPES:
         return given or kernel_build.build(cache, name)
-    return debian.kdir(cache, debian.newest_headers(name))
+    root = debian_root.find(cache, name)
+    if root:
+        root.refresh()
+    return _headers(cache, name)[1]
+
+
+def _lists(cache: Cache, name: str) -> tuple[str, ...]:
+    """Options of the package client for the packages of a kernel."""
+    arch = debian.KERNELS[name].arch
+    root = debian_root.find(cache, name)
+    if root:
+        return root.apt
+    return () if arch is AMD64 else foreign.lists(cache, arch)
+
+
+def _headers(cache: Cache, name: str) -> tuple[debian.Headers, Path]:
+    """Those of one of Debian's series, and the folder to build modules against."""
+    apt = _lists(cache, name)
+    headers = debian.newest_headers(name, apt)
+    return headers, debian.kdir(cache, headers, apt, apt if debian.KERNELS[name].arch is AMD64 else ())
 
 
 def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
@@ -59,8 +82,12 @@ def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
         return kernel.from_build(cache, name, folder, folder / recipe.image, list(recipe.arch))
     if given:
         raise KernelError(f"the headers of {name} are fetched, none can be given")
-    headers = debian.newest_headers(name)
-    return kernel.from_package(cache, debian.kdir(cache, headers), headers.release, headers.version)
+    headers, folder = _headers(cache, name)
+    found = kernel.from_package(cache, folder, headers.release, headers.version, _lists(cache, name))
+    arch = debian.KERNELS[name].arch
+    if arch is not AMD64:
+        return replace(found, arch=arch, usr=foreign.usr(cache, arch))
+    return replace(found, root=debian_root.find(cache, name))
 
 
 def neighbours_known(role: str, releases: Mapping[str, str], client_is_ours: bool) -> bool:

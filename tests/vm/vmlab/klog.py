@@ -20,7 +20,8 @@ BAD = [re.compile(p) for p in (
     r"page allocation failure", r"Out of memory", r"invoked oom-killer", r"NETDEV WATCHDOG",
     r"sysfs: cannot create duplicate filename", r"kobject_add_internal failed", r"tried to init an initialized",
     r"does not have a release\(\) function", r"disagrees about version of symbol", r"Unknown symbol",
-    r"loading out-of-tree module taints kernel.*live", r"Modules linked in", r"Call Trace",
+    r"loading out-of-tree module taints kernel.*live", r"Modules linked in",
+    r"Call [Tt]race", r"Internal error", r"SError",
     r"unchecked MSR access", r"cut here", r"leaked", r"memory leak", r"restrack: .*",
     r"vmlab: (no|init)", r"workqueue: .* is flushing", r"invalid GFP", r"corrupted stack end",
 )]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import kernel, kernels, klog, peers, qemu, system
+from .arch import AMD64
 from .cache import Cache
 from .channel import set_kernel
 from .link import Cable
@@ -70,7 +71,7 @@ class Lab:
         """KVM only where a machine really boots on it: on some hosts /dev/kvm exists and hangs its guest."""
         if self.kernel.kind == "uml":
             return "native"
-        if self.options.plugin:
+        if self.options.plugin or any(k.arch is not AMD64 for k in self.kernels.values()):
             return "tcg"
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
             return "tcg"

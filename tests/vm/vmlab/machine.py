@@ -35,7 +35,7 @@ STATE = """set +e
 exec 2>&1
 grep -E '^(rtrs|rnbd|null_blk|brd)' /proc/modules
 ip -s link; ip -br addr; ip neigh
-rdma link; rdma resource show; rdma statistic show
+rdma link; rdma resource show; rdma resource show qp; rdma statistic show
 grep . /sys/class/rtrs-*/*/paths/*/state /sys/class/rtrs-*/*/paths/*/stats/* /sys/block/rnbd*/rnbd/* 2>/dev/null
 ps -eo pid,stat,wchan:24,args | grep -v ' \\['
 """

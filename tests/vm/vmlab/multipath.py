@@ -36,11 +36,16 @@ def gentle_load(lab: Lab, name: str, limit: float) -> Job:
     return verified_load(lab, name, limit, 4, "256k", rate_iops=40)
 
 
+def both_ends(text: str) -> str:
+    """What went wrong first and what came of it, without what lies between."""
+    return text if len(text) <= 3000 else f"{text[:1500]}\n[...]\n{text[-1500:]}"
+
+
 def end_load(lab: Lab, load: Job) -> None:
     rnbd.check(load.running, "the I/O ended by itself")
     lab.client.run("touch /tmp/stop")
     result = lab.client.wait(load)
-    rnbd.check(result.ok, f"the I/O met errors:\n{result.out[-1000:]}")
+    rnbd.check(result.ok, f"the I/O met errors:\n{both_ends(result.out)}")
 
 
 def carries(lab: Lab, nic: int, what: str) -> None:

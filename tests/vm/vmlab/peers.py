@@ -53,11 +53,13 @@ def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
     def build(folder: Path) -> None:
         work = folder / "work"
         work.mkdir()
-        debian.unpack_source(series, version, list(FOLDERS), work)
+        root = kernel.root
+        debian.unpack_source(series, version, list(FOLDERS), work, root.apt if root else ())
         (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in FOLDERS), encoding="ascii")
         flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in FOLDERS)])
-        if not make.run("-C", str(kernel.kdir), f"M={work}", f"KCFLAGS={flags}", f"-j{os.cpu_count()}",
-                        *(f"CONFIG_{s}" for s in SYMBOLS), "modules", log=folder / "build.log"):
+        if not make.run("-C", str(kernel.kdir), *kernel.arch.make, f"M={work}", f"KCFLAGS={flags}",
+                        f"-j{os.cpu_count()}", *(f"CONFIG_{s}" for s in SYMBOLS), "modules", log=folder / "build.log",
+                        within=root.enter if root else ()):
             shutil.copy(folder / "build.log", "/tmp/rnbd-intree-build.log")
             raise KernelError("the in-tree modules do not build: see /tmp/rnbd-intree-build.log")
         for name in NAMES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A machine run by QEMU: the stock x86 kernel, or a debug one."""
+"""A machine run by QEMU: a kernel of Debian's, or a debug one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import socket
 from pathlib import Path
 
 from . import clock, initramfs
+from .arch import AMD64
 from .kernel import EARLY, EARLY_SYSTEM
 from .link import End
 from .machine import CHECKS, Machine, Spec
 
-# The kernel sees few surprises, and rep-string instructions are not emulated byte by byte.
-TCG_CPU = "max,erms=off,fsrm=off"
-COMMAND_LINE = ("console=ttyS0 panic=-1 nokaslr mitigations=off no_timer_check net.ifnames=0 "
+COMMAND_LINE = ("panic=-1 nokaslr mitigations=off net.ifnames=0 "
                 "random.trust_cpu=on sysrq_always_enabled loglevel=4 rdinit=/init")
 
 FIRST_WWN = 0x5000C500A0000000  # of disks; a client knows them by it
@@ -71,17 +70,18 @@ class QemuMachine(Machine):
         # A machine that can never have a second CPU is emulated without memory barriers (QEMU 7.2), though the devices'
         # thread reads its rings meanwhile: now and then a notification is lost, and a network card sends nothing any
         # more. So there could be two, of which its kernel is told to know as many as there are.
-        args = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-                "-machine", "q35,usb=off,vmport=off,smbus=off,sata=off",
+        arch = spec.kernel.arch
+        args = [arch.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", arch.machine,
                 "-smp", f"{spec.cpus},maxcpus={max(spec.cpus, 2)}", "-m", str(spec.memory)]
+        timing = ""
         if self._accel == "kvm":
             args += ["-accel", "kvm", "-cpu", "host"]
-            timing = ""
         else:
-            args += ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", TCG_CPU]
+            args += ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", arch.tcg_cpu]
+        if self._accel != "kvm" and arch is AMD64:
             timing = f"tsc=reliable tsc_early_khz={_tsc_khz()}" if _tsc_khz() else ""
         args += ["-kernel", str(spec.kernel.image), "-initrd", str(initrd), "-append",
-                 f"{COMMAND_LINE} {CHECKS} {timing} nr_cpus={spec.cpus} {spec.command_line} "
+                 f"{arch.command_line} {COMMAND_LINE} {CHECKS} {timing} nr_cpus={spec.cpus} {spec.command_line} "
                  f"vm.name={spec.name} vm.host={spec.host} vm.nics={spec.nics}",
                  "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                  "-chardev", f"socket,id=monitor,fd={monitor_theirs.fileno()}",
@@ -89,7 +89,7 @@ class QemuMachine(Machine):
                  "-device", "virtio-serial-pci",
                  "-chardev", f"socket,id=control,fd={control_theirs.fileno()}",
                  "-device", "virtserialport,chardev=control,name=vmlab"]
-        for tag, path, mode in (("usr", Path("/usr"), ",readonly=on"),
+        for tag, path, mode in (("usr", spec.kernel.usr, ",readonly=on"),
                                 ("modules", spec.modules / "lib/modules", ",readonly=on"), ("share", share, "")):
             args += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{mode}",
                      "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]

@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
-from . import channel, debian, kernel, kernels, klog, ktap, make, runner, scenario, shares
+from . import (channel, debian, debian_root, kernel, kernel_build, kernels, klog, ktap, make, record, runner, scenario,
+               shares)
 from .cache import KEEP, Cache
 from .initramfs import Archive
 from .link import Cable
@@ -194,6 +195,79 @@ class DebianTest(unittest.TestCase):
                                           "linux-headers-6.12.9+deb12-common=6.12.9-1",
                                           "linux-kbuild-6.12.9+deb12=6.12.9-1"))
 
+    def test_package_of_another_architecture(self) -> None:
+        """The options that name the lists go before the command of the package client; the programs of the build are
+        the host's."""
+        lists = {"linux-headers-arm64": "Version: 6.1.9-1\nDepends: linux-headers-6.1.0-9-arm64 (= 6.1.9-1)",
+                 "linux-headers-6.1.0-9-arm64=6.1.9-1": "Version: 6.1.9-1\nDepends: linux-kbuild-6.1 (>= 6.1.9-1)"}
+        asked: list[tuple[str, ...]] = []
+        fetched: list[tuple[str, object]] = []
+
+        def output(*words: str) -> str:
+            asked.append(words)
+            return lists.get(words[-1], "")
+
+        def fetch(package: str, folder: Path, apt: object = ()) -> Path:
+            fetched.append((package, apt))
+            raise debian.KernelError("enough") if len(fetched) == 2 else StopIteration
+
+        apt = ("-o", "APT::Architecture=arm64")
+        with mock.patch.object(debian, "output", output):
+            found = debian.newest_headers("arm64", apt)
+        self.assertEqual([words[:3] for words in asked], [("apt-cache", *apt)] * 2)
+        self.assertEqual(found.packages, ("linux-headers-6.1.0-9-arm64=6.1.9-1", "linux-kbuild-6.1=6.1.9-1"))
+        for packages in (found.packages[:1], found.packages[1:]):
+            with mock.patch.object(debian, "fetch", fetch), tempfile.TemporaryDirectory() as folder, \
+                    self.assertRaises((debian.KernelError, StopIteration)):
+                debian.kdir(Cache(Path(folder)), debian.Headers("x", "1", packages), apt)
+        self.assertEqual([a for _, a in fetched], [apt, ()])
+
+    def test_meta_package_goes_on(self) -> None:
+        lists = {"linux-headers-amd64": "Version: 7.4.1-1\nDepends: linux-headers-7.4.1+deb13-amd64 (= 7.4.1-1)"}
+        with self._lists(lists), self.assertRaisesRegex(debian.KernelError, "no longer of 7.3"):
+            debian.newest_headers("7.3")
+
+    def test_package_of_another_release(self) -> None:
+        """The options that name the lists go before the command of the package client."""
+        asked: list[tuple[str, ...]] = []
+        root = debian_root.Root(Path("/r"), debian.Release("trixie", "trixie-backports", ("make",)), Path("/c"))
+        with mock.patch.object(debian, "output", lambda *words: asked.append(words) or ""), \
+                self.assertRaises(debian.KernelError):
+            debian.newest_headers("7.3", root.apt)
+        self.assertEqual(asked[0][0], "apt-cache")
+        self.assertEqual(asked[0][-3:], ("show", "--no-all-versions", "linux-headers-amd64"))
+        self.assertIn("Dir::State=/r/var/lib/apt", asked[0])
+        self.assertIn("APT::Default-Release=trixie-backports", asked[0])
+
+    def test_image_in_parts(self) -> None:
+        """What an image depends on by its own version is unpacked with it, and the image found in either place."""
+        for place, parts in (("boot/vmlinuz-9.9", []), ("usr/lib/modules/9.9/vmlinuz", ["linux-binary-9.9"])):
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(self._unpacked(Path(folder), place, parts),
+                                 ([f"{name}=1" for name in ["linux-image-9.9", *parts]], b"image"))
+
+    def _unpacked(self, folder: Path, place: str, parts: list[str]) -> tuple[list[str], bytes]:
+        fetched: list[str] = []
+
+        def fetch(package: str, where: Path, apt: object = ()) -> Path:
+            fetched.append(package)
+            tree = where / package
+            files = {"usr/lib/modules/9.9/modules.order": b"", **({place: b"image"} if package ==
+                     f"{(parts or ['linux-image-9.9'])[-1]}=1" else {})}
+            for name, data in {**files, "DEBIAN/control": (
+                    f"Package: {package[:-2]}\nVersion: 1\nArchitecture: all\nMaintainer: x <x@y>\nDescription: x\n"
+                    f"Depends: kmod (>= 1){''.join(f', {p} (= 1)' for p in parts)}\n").encode()}.items():
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                (tree / name).write_bytes(data)
+            subprocess.run(["dpkg-deb", "--root-owner-group", "-b", str(tree), str(tree) + ".deb"], check=True,
+                           stdout=subprocess.DEVNULL)
+            return Path(str(tree) + ".deb")
+
+        with mock.patch.object(debian, "fetch", fetch):
+            root, image = debian.unpack_image("9.9", "1", folder)
+        self.assertTrue((root / "lib/modules/9.9/modules.order").is_file())
+        return fetched, image.read_bytes()
+
     def test_unknown_package(self) -> None:
         with self._lists({}), self.assertRaisesRegex(debian.KernelError, "apt-get update"):
             debian.newest_headers("6.12")
@@ -201,12 +275,13 @@ class DebianTest(unittest.TestCase):
     def test_headers_may_lie_anywhere(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             src = Path(folder) / "any/usr/src"
-            for name, text in (("x-common", "all:\n\t@echo $(CURDIR) > seen\n"),
-                               ("x-amd64", debian.relocate("include /usr/src/x-common/Makefile\n"))):
+            for name, text in (("x-common", "all:\n\t@echo $(CURDIR) $(KBUILD_OUTPUT) > seen\n"),
+                               ("x-amd64", debian.relocate("KBUILD_OUTPUT=/usr/src/x-amd64\n"
+                                                           "include /usr/src/x-common/Makefile\n"))):
                 (src / name).mkdir(parents=True)
                 (src / name / "Makefile").write_text(text, encoding="ascii")
             self.assertTrue(make.run("-s", "-C", str(src / "x-amd64")))
-            self.assertEqual((src / "x-amd64/seen").read_text(encoding="ascii").strip(), str(src / "x-amd64"))
+            self.assertEqual((src / "x-amd64/seen").read_text(encoding="ascii").split(), [str(src / "x-amd64")] * 2)
 
 
 class KernelsTest(unittest.TestCase):
@@ -242,6 +317,29 @@ class KernelsTest(unittest.TestCase):
                 kernel.place(source / name, tree / "x" / name)
             self.assertEqual({p.name: p.read_bytes() for p in (tree / "x").iterdir()},
                              {"a.ko": b"plain", "b.ko": b"packed"})
+
+
+class KernelBuildTest(unittest.TestCase):
+    def test_what_kconfig_drops(self) -> None:
+        config = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_N=3\n"
+        met = "# text\nCONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_X is not set\n"
+        self.assertEqual(kernel_build.unmet(met, config), [])
+        self.assertEqual(kernel_build.unmet("CONFIG_B=y\n# CONFIG_A is not set\nCONFIG_N=4\n", config),
+                         ["CONFIG_B=y", "# CONFIG_A is not set", "CONFIG_N=4"])
+        self.assertEqual(kernel_build.unmet("CONFIG_B=y\n# CONFIG_B is not set\n", config), [])
+
+    def test_a_series_has_the_last_word(self) -> None:
+        for recipe in kernel_build.RECIPES.values():
+            common = [path.name for path in kernel_build.fragments_of(recipe, "6.1")]
+            self.assertEqual(common, list(recipe.fragments))
+            self.assertEqual([path.name for path in kernel_build.fragments_of(recipe, "6.12")][:len(common)], common)
+
+    def test_the_installed_source(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(kernel_build.installed_series(Path(folder)), "6.1")
+            for name in ("6.12", "6.1"):
+                (Path(folder) / f"linux-source-{name}.tar.xz").touch()
+                self.assertEqual(kernel_build.installed_series(Path(folder)), name)
 
 
 class ArchiveTest(unittest.TestCase):
@@ -302,6 +400,36 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(runner.summary(outcomes), ("41 passed, 0 failed, 1 skipped", True))
         outcomes.append(runner.Outcome("d", "failed", 1, ["x"]))
         self.assertEqual(runner.summary(outcomes), ("41 passed, 1 failed, 1 skipped", False))
+
+
+class RecordTest(unittest.TestCase):
+    def test_one_report_for_each_series(self) -> None:
+        for plan, release, name in (("stock", "6.1.0-56-amd64", "stock-6.1.txt"), ("uml", "6.1.192", "uml-6.1.txt"),
+                                    ("stock", "6.12.1+deb13-amd64", "stock-6.12.txt"),
+                                    ("6.12", "6.12.1+deb12-amd64", "6.12.txt")):
+            self.assertEqual(record.name(plan, release), name)
+
+    def test_report(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            release = Path(folder) / "os-release"
+            release.write_text('PRETTY_NAME="x"\nNAME="Debian GNU/Linux"\nVERSION_ID="13"\n', encoding="ascii")
+            self.assertEqual(record.system(release), "Debian 13")
+        lines = record.text("stock", "6.1.0-1-amd64", "0123", "7 passed, 0 failed").splitlines()
+        self.assertEqual(lines[1:3] + lines[-1:], ["target vm", "release 6.1.0-1-amd64", "result 7 passed, 0 failed"])
+
+    def test_only_a_committed_tree(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            top = Path(folder)
+            run = ("-c", "user.name=x", "-c", "user.email=x")
+            (top / "README.md").write_text("a")
+            (top / "code").write_text("a")
+            for words in (("init", "-q"), ("add", "."), (*run, "commit", "-qm", "x")):
+                record.git(*words, top=top)
+            (top / "README.md").write_text("b")
+            self.assertRegex(record.commit(top), r"^[0-9a-f]{12}$")
+            (top / "code").write_text("b")
+            with self.assertRaisesRegex(ValueError, "differ: code"):
+                record.commit(top)
 
 
 class SharesTest(unittest.TestCase):

@@ -13,13 +13,14 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import initramfs
+from . import debian, initramfs, make
+from .machine import MachineError
 
 SIZE = 512 << 20
 # Of the host's /etc: names of users and programs, and the configuration of packages that are at work here.
 ETC = ("passwd", "group", "alternatives", "rdma", "dkms", "modprobe.d", "init.d")
-# What the packages of the project depend on.
-PACKAGES = ("libc6", "libfmt9", "libgcc-s1", "libstdc++6", "libudev1", "kmod", "dkms", "g++", "make")
+# The packages of the project.
+DEBS = make.TOP / "build/deb"
 FOLDERS = ("dev", "proc", "sys", "tmp", "run", "usr", "share", "mnt", "root", "bb", "boot", "home",
            "var/log", "var/tmp", "var/lib/systemd", "var/lib/dkms", "var/cache",
            "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers",
@@ -107,9 +108,18 @@ def _fill(root: Path) -> None:
     _fill_dpkg(root / "var/lib/dpkg")
 
 
+def _needed() -> list[str]:
+    """What the packages of the project depend on, but for each other: libraries have other names in each release."""
+    debs = sorted(DEBS.glob("*.deb"))
+    if not debs:
+        raise MachineError(f"{DEBS} has no packages: run make deb")
+    names = {name for deb in debs for name in debian.depends(debian.output("dpkg-deb", "-f", str(deb), "Depends"))}
+    return sorted(names - {deb.name.partition("_")[0] for deb in debs})
+
+
 def _fill_dpkg(folder: Path) -> None:
     """dpkg's list of what is installed, with no more than what it will ask for: the whole takes it minutes here."""
-    status = subprocess.run(["dpkg-query", "--status", *PACKAGES], capture_output=True, text=True, check=True).stdout
+    status = subprocess.run(["dpkg-query", "--status", *_needed()], capture_output=True, text=True, check=True).stdout
     (folder / "status").write_text(status, encoding="utf-8")
     (folder / "available").touch()
     (folder / "info/format").write_text("1\n", encoding="ascii")

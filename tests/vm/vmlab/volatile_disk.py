@@ -31,6 +31,7 @@ class VolatileDisk:
         self.path = path
         self.forgets_flushes = False  # True: a disk that lies, to see a test fail
         self.flushes = 0
+        self._connections: list[dict[str, int]] = []  # what each machine has asked for
         self._size = megabytes << 20
         self._durable = bytearray(self._size)
         self._cache: dict[int, bytes] = {}  # by sector
@@ -54,6 +55,13 @@ class VolatileDisk:
             self._store(sector)
         self._cache.clear()
         return before - len(survivors)
+
+    def story(self) -> str:
+        """What it was asked for, and which blocks of its first MiB have nothing: for when a test has failed."""
+        asked = "; ".join(", ".join(f"{count} {what}" for what, count in one.items()) for one in self._connections)
+        block = 8 * SECTOR
+        empty = [str(n) for n in range(min(self._size, 1 << 20) // block) if not any(self._read(n * block, block))]
+        return f"its disk was asked, boot by boot, for {asked}; empty blocks: {' '.join(empty) or 'none'}"
 
     def close(self) -> None:
         self._listener.close()
@@ -95,6 +103,7 @@ class VolatileDisk:
             except OSError:
                 return
             self._idle.clear()
+            self._connections.append({"reads": 0, "writes": 0, "flushes": 0})
             try:
                 with sock, sock.makefile("rb") as stream:
                     if self._negotiate(sock, stream):
@@ -136,6 +145,9 @@ class VolatileDisk:
         while True:
             _, flags, command, handle, offset, size = self._take(stream, ">IHHQQI")
             answer, error = b"", 0
+            asked = {_READ: "reads", _WRITE: "writes", _FLUSH: "flushes"}.get(command)
+            if asked:
+                self._connections[-1][asked] += 1
             if offset % SECTOR or size % SECTOR or offset + size > self._size:
                 error = _EINVAL
             if command == _WRITE:

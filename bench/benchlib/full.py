@@ -12,14 +12,14 @@ from typing import Any
 
 from vmlab.lab import Lab
 
-from . import TOP, fairness, goals, memory, plan, quick as check, recovery, report, rounds, session, stacks
+from . import TOP, connecting, fairness, goals, memory, plan, quick as check, recovery, report, rounds, session, stacks
 from .counting import select, to_json
 from .measure import Measured
 from .plan import Section
 from .stacks import Stack
 from .workload import grid
 
-EXTRA = ("fairness", "recovery", "memory")
+EXTRA = ("fairness", "recovery", "memory", "connecting")
 
 
 def _stacks(lab: Lab, wanted: list[str]) -> list[Stack]:
@@ -71,7 +71,8 @@ def main(args: argparse.Namespace) -> int:
         chosen = _stacks(lab, args.stack)
         lines = head(lab, count)
         figures = rounds.run(lab, chosen, sections, count, raw.measured, boot_each=True) if sections else {}
-        for name, module in (("fairness", fairness), ("memory", memory), ("recovery", recovery)):
+        for name, module in (("fairness", fairness), ("memory", memory), ("recovery", recovery),
+                             ("connecting", connecting)):
             if not args.section or name in args.section:
                 if lab.machines:
                     problems += session.judge(lab)

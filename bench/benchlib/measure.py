@@ -10,7 +10,7 @@ from vmlab.channel import CommandFailed
 from vmlab.lab import ROLES, Lab
 
 from . import workload
-from .counts import Counts, Delta, Symbols
+from .counts import Counts, Delta, Snapshot, Symbols
 from .workload import Workload
 
 # Entered once for each I/O of fio (libaio) that is complete.
@@ -114,6 +114,13 @@ class Meter:
             self.tick[role] = kernel / ticks if ticks else 0.0
         for role, job in jobs.items():
             self._lab.machines[role].wait(job)
+
+    def snapshot(self) -> dict[str, Snapshot]:
+        return {role: self._counts[role].snapshot() for role in ROLES}
+
+    def since(self, before: dict[str, Snapshot]) -> dict[str, tuple[Delta, Symbols]]:
+        """What each machine has executed since, and the names for it."""
+        return {role: (now.since(before[role]), self._symbols[role]) for role, now in self.snapshot().items()}
 
     def run(self, load: Workload, devices: list[str], limit: float = 120) -> Measured:
         wanted = self._symbols["client"].addresses(COMPLETED)

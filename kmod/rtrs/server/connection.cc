@@ -208,6 +208,8 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 {
 	Path &path = of(wc).path_;
 	if (wc->status != IB_WC_SUCCESS) {
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			path.no_proof();
 		path.fail(*wc);
 		return;
 	}
@@ -215,6 +217,7 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 	const ServerPathState state = path.state();
 	if (wc->opcode != IB_WC_RECV ||
 	    (state != ServerPathState::Connecting && state != ServerPathState::Applying)) {
+		path.no_proof();
 		path.refuse(Refusal::InfoMalformed, "something else instead of INFO_REQ");
 		return;
 	}

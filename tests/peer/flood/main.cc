@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+// rtrs-flood: a client that has no key of the server's and tries again and again (protocol J.3).
+//
+//	rtrs-flood --server ADDRESS [--port N] [--how wrong|none|early|long] [--rate N] [--count N]
+//
+// An attempt offers a proof; if it is challenged, it sends one with a code by a secret of its own
+// (wrong), INFO_REQ without a tail (none) or with a longer one (long), or a proof before all
+// connections are there (early), and waits for the end of the path. At most --rate attempts a
+// second, --count of them, or until SIGTERM. Prints at the end "attempts N refused N challenged N
+// failed N": REQs, those that were rejected, those that came to INFO_REQ, and those that got no
+// answer. Exits with 1 if the server does not close a path.
+#include "../proof.hh"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <getopt.h>
+#include <random>
+#include <thread>
+
+using namespace peer;
+
+namespace {
+
+volatile bool stop = false;
+
+struct Plan {
+	Target target;
+	std::string how = "wrong";
+	unsigned rate = 20;
+	unsigned count = 0;
+};
+
+struct Counts {
+	unsigned attempts = 0;
+	unsigned refused = 0;
+	unsigned challenged = 0;
+	unsigned failed = 0;
+};
+
+Key key_of_nobody()
+{
+	std::random_device source;
+	Key key{.name = "flood", .generation = 1, .secret = Bytes(32)};
+	for (auto &b : key.secret)
+		b = static_cast<std::byte>(source());
+	return key;
+}
+
+Bytes information(Client &client, const Plan &plan)
+{
+	const std::string name = "flood";
+	if (plan.how == "none")
+		return client.info_message(name);
+	Bytes message = proven_info(client, name, plan.target.key, seen_by(client));
+	if (plan.how == "long")
+		message.resize(message.size() + 1);
+	return message;
+}
+
+// False: the server has not closed it.
+bool attempt(const Plan &plan, Counts &counts)
+{
+	const bool early = plan.how == "early";
+	Client client(plan.target, 2);
+	client.offer_proof();
+	counts.attempts++;
+	const ConnectResult r = client.connect(0);
+	if (r.kind == ConnectResult::Kind::Rejected) {
+		counts.refused++;
+		return true;
+	}
+	if (r.kind != ConnectResult::Kind::Accepted ||
+	    (!early && client.connect(1).kind != ConnectResult::Kind::Accepted)) {
+		counts.failed++;
+		return true;
+	}
+	if (!client.challenged())
+		throw LocalError("the server wants no proof");
+	client.send_info(early ? Bytes(408) : information(client, plan));
+	counts.challenged++;
+	return client.closed();
+}
+
+int flood(const Plan &plan)
+{
+	Counts counts;
+	bool kept_out = true;
+	for (auto next = Clock::now(); kept_out && !stop; next += milliseconds(1000) / plan.rate) {
+		if (plan.count && counts.attempts == plan.count)
+			break;
+		std::this_thread::sleep_until(next);
+		// What it could not keep up with is not made up for.
+		next = std::max(next, Clock::now() - milliseconds(1000) / plan.rate);
+		kept_out = attempt(plan, counts);
+	}
+	std::printf("attempts %u refused %u challenged %u failed %u\n", counts.attempts,
+		    counts.refused, counts.challenged, counts.failed);
+	if (!kept_out)
+		std::fprintf(stderr,
+			     "rtrs-flood: the server has not closed a path that proved nothing\n");
+	return kept_out ? 0 : 1;
+}
+
+bool parse(int argc, char **argv, Plan &plan)
+{
+	const option options[] = {
+	    {"server", required_argument, nullptr, 's'}, {"port", required_argument, nullptr, 'p'},
+	    {"how", required_argument, nullptr, 'h'},	 {"rate", required_argument, nullptr, 'r'},
+	    {"count", required_argument, nullptr, 'c'},	 {}};
+	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+		if (o == 's')
+			plan.target.server = optarg;
+		else if (o == 'p')
+			plan.target.port = static_cast<uint16_t>(std::stoi(optarg));
+		else if (o == 'h')
+			plan.how = optarg;
+		else if (o == 'r')
+			plan.rate = static_cast<unsigned>(std::stoul(optarg));
+		else if (o == 'c')
+			plan.count = static_cast<unsigned>(std::stoul(optarg));
+		else
+			return false;
+	}
+	const bool known =
+	    plan.how == "wrong" || plan.how == "none" || plan.how == "early" || plan.how == "long";
+	return known && plan.rate && !plan.target.server.empty();
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	std::signal(SIGTERM, [](int) { stop = true; });
+	try {
+		Plan plan;
+		plan.target.key = key_of_nobody();
+		if (!parse(argc, argv, plan))
+			return 2;
+		return flood(plan);
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "rtrs-flood: %s\n", e.what());
+		return 2;
+	}
+}

@@ -3,10 +3,11 @@
 //
 //	rtrs-wire NETDEV TEXT		counts frames until SIGTERM
 //
-// Prints "ready" when it watches, and at the end "roce N esp N other N arp N text N lost N": UDP to
-// the port of RoCE, ESP, other frames of IPv4 or IPv6, ARP, those with the text in them, and those
-// that it missed. Multicast, which a machine sends to anybody, is not counted. What comes is not
-// either: it may be decrypted already when it is looked at.
+// Prints "ready" when it watches, and at the end "roce N esp N macsec N other N neighbours N text N
+// lost N": UDP to the port of RoCE, ESP, MACsec, other frames, ARP with the neighbour discovery of
+// IPv6, those with the text in them, and those that it missed. Other multicast, which a machine
+// sends to anybody, is not counted. What comes is not either: it may be decrypted already when it
+// is looked at.
 #include "../capture.hh"
 
 #include <array>
@@ -25,9 +26,16 @@ namespace {
 volatile bool stop = false;
 
 constexpr uint16_t kRocePort = 4791;
-constexpr size_t kBehindIp4 = ETH_HLEN + 20; // nobody here sends options
 
-enum Kind { Roce, Esp, Other, Arp, Kinds, Ignored };
+// Nobody here sends options.
+struct IpLayout {
+	size_t protocol;
+	size_t end;
+};
+constexpr IpLayout kIp4{ETH_HLEN + 9, ETH_HLEN + 20};
+constexpr IpLayout kIp6{ETH_HLEN + 6, ETH_HLEN + 40};
+
+enum Kind { Roce, Esp, MacSec, Other, Neighbours, Kinds, Ignored };
 
 uint16_t number(std::span<const char> frame, size_t at)
 {
@@ -36,19 +44,31 @@ uint16_t number(std::span<const char> frame, size_t at)
 	return ntohs(n);
 }
 
+// Some of it comes from addresses of the link, whatever it asks for (RFC 4861).
+bool discovery(char type)
+{
+	const auto t = static_cast<unsigned char>(type);
+	return t >= 133 && t <= 137;
+}
+
 Kind kind_of(std::span<const char> frame)
 {
 	const uint16_t type = number(frame, 2 * ETH_ALEN);
 	if (type == ETH_P_ARP)
-		return Arp;
+		return Neighbours;
+	if (type == ETH_P_MACSEC)
+		return MacSec;
 	if (frame[0] & 1)
 		return Ignored;
-	if (type != ETH_P_IP || frame.size() < kBehindIp4 + sizeof(udphdr))
+	const IpLayout &ip = type == ETH_P_IPV6 ? kIp6 : kIp4;
+	if ((type != ETH_P_IP && type != ETH_P_IPV6) || frame.size() < ip.end + sizeof(udphdr))
 		return Other;
-	const auto protocol = static_cast<unsigned char>(frame[ETH_HLEN + 9]);
+	const auto protocol = static_cast<unsigned char>(frame[ip.protocol]);
 	if (protocol == IPPROTO_ESP)
 		return Esp;
-	return protocol == IPPROTO_UDP && number(frame, kBehindIp4 + 2) == kRocePort ? Roce : Other;
+	if (type == ETH_P_IPV6 && protocol == IPPROTO_ICMPV6)
+		return discovery(frame[ip.end]) ? Neighbours : Other;
+	return protocol == IPPROTO_UDP && number(frame, ip.end + 2) == kRocePort ? Roce : Other;
 }
 
 void watch(const char *netdev, const char *text)
@@ -66,8 +86,9 @@ void watch(const char *netdev, const char *text)
 			count[k]++;
 		with_text += memmem(frame.data(), frame.size(), text, std::strlen(text)) != nullptr;
 	}
-	std::printf("roce %u esp %u other %u arp %u text %u lost %u\n", count[Roce], count[Esp],
-		    count[Other], count[Arp], with_text, cable.lost());
+	std::printf("roce %u esp %u macsec %u other %u neighbours %u text %u lost %u\n",
+		    count[Roce], count[Esp], count[MacSec], count[Other], count[Neighbours],
+		    with_text, cable.lost());
 }
 
 } // namespace

@@ -8,7 +8,7 @@ import unittest
 from array import array
 from pathlib import Path
 
-from . import fairness, goals, plan, quick
+from . import fairness, flood, goals, plan, quick
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
 from .measure import Measured, Side, side_of
@@ -145,6 +145,21 @@ class FairnessTest(unittest.TestCase):
 
     def test_the_list_is_the_last_line(self) -> None:
         self.assertEqual(fairness.parse_list('fio: noise\n[["a", 2.5, 10]]\n'), [("a", 2.5, 10.0)])
+
+
+class FloodTest(unittest.TestCase):
+    COSTS = flood.Costs(proof=1000.0, refused=30.0, control=20.0)
+
+    def test_what_nobody_would_have_listened_to_is_left_out(self) -> None:
+        self.assertEqual(self.COSTS.beyond(2, 100), 2 * 980 + 100 * 10)
+        self.assertEqual(flood.Costs(7.0, 7.0, 7.0).beyond(3, 50), 0)
+
+    def test_time_gives_proofs_back_and_the_rest_is_refused(self) -> None:
+        self.assertEqual(flood.part(self.COSTS, 100, 50, 200), (0.5 * 980 + 99.5 * 10) / 10000)
+        self.assertEqual(flood.part(self.COSTS, 0.25, 50, 200), 0.25 * 980 / 10000)
+
+    def test_the_counts_are_the_last_line(self) -> None:
+        self.assertEqual(flood.parse("Warning: noise\nattempts 5 refused 2\n"), {"attempts": 5, "refused": 2})
 
 
 class PlanTest(unittest.TestCase):

@@ -139,18 +139,34 @@ std::string squatted(const Target &t)
 	return "the owner of the session is kept out";
 }
 
+// Whether this address may fail twice. Who only asked would have failed by that.
+bool may_fail(const Target &t)
+{
+	Client clients[] = {Client(t), Client(t)};
+	bool asked[2] = {};
+	for (int i = 0; i < 2; i++) {
+		clients[i].offer_proof();
+		asked[i] = clients[i].connect(0).kind == ConnectResult::Kind::Accepted;
+	}
+	for (int i = 0; i < 2; i++) {
+		Client &c = clients[i];
+		if (!asked[i] || c.connect(1).kind != ConnectResult::Kind::Accepted)
+			continue;
+		c.send_info(proven_info(c, fresh_name(), t.key, seen_by(c)));
+		if (!c.receive_info())
+			throw LocalError("a right proof was refused");
+	}
+	return asked[0] && asked[1];
+}
+
 // There are more attacks than an address may fail at once (rule 5); time gives one back each 2 s.
 void await_turn(const Target &t)
 {
 	const auto end = Clock::now() + milliseconds(60000);
-	for (;;) {
-		Client c(t);
-		c.offer_proof();
-		if (c.connect(0).kind != ConnectResult::Kind::Rejected)
-			return;
+	while (!may_fail(t)) {
 		if (Clock::now() > end)
 			throw LocalError("the server refuses for too long");
-		std::this_thread::sleep_for(milliseconds(500));
+		std::this_thread::sleep_for(milliseconds(1000));
 	}
 }
 

@@ -223,6 +223,26 @@ TEST(FailureLimit, FloodIsBounded)
 	}
 }
 
+// Who has failed gets no more by asking for all of it at once, and who has not is not held up.
+TEST(FailureLimit, WhatIsAskedForMayFail)
+{
+	Limit limit;
+	EXPECT_TRUE(limit.allows(host(1), 1000, kAskingAtOnce - 1));
+	EXPECT_FALSE(limit.allows(host(1), 1000, kAskingAtOnce));
+	(void)limit.failed(host(1), 1000);
+	EXPECT_TRUE(limit.allows(host(1), 1000, kFailuresAtOnce - 2));
+	EXPECT_FALSE(limit.allows(host(1), 1000, kFailuresAtOnce - 1));
+	EXPECT_TRUE(limit.allows(host(2), 1000, kFailuresAtOnce));
+	for (u32 i = 1; i < kFailuresAtOnce; i++)
+		(void)limit.failed(host(1), 1000);
+	// One is given back, and one may ask; an attempt that goes on asks for nothing new.
+	EXPECT_TRUE(limit.allows(host(1), 1000 + kMsPerFailure, 0));
+	EXPECT_FALSE(limit.allows(host(1), 1000 + kMsPerFailure, 1));
+	EXPECT_TRUE(limit.allows(host(1), 1000 + kMsPerFailure));
+	// When all of them are, it is like one that never failed.
+	EXPECT_TRUE(limit.allows(host(1), 1000 + kFailuresAtOnce * kMsPerFailure, kFailuresAtOnce));
+}
+
 TEST(FailureLimit, TimeThatComesLateGivesNothingBack)
 {
 	Limit limit;

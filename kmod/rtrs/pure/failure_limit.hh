@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// How many proofs of an address may fail (protocol J.3, rule 3). Pure.
+// How many attempts of an address may end without a proof (protocol J.3, rule 5). Pure.
 //
 // Secrets cannot be guessed, so this is about work and the log only: what a wrong proof costs the
 // server is a whole handshake. Each address may fail so many times at once, and then as often as
 // time gives back; as long as it has nothing left, its connection requests are refused before
-// anything is made for them. The address is the one that packets go to, which is found out by
+// anything is made for them. What an address that has failed asks for at the same time counts as
+// failed until it has proven something: else it would get as much as it likes whenever time has
+// given one back. The address is the one that packets go to, which is found out by
 // nobody who is not there, and not the one that the request says: otherwise one could lock others
 // out.
 //
@@ -18,6 +20,9 @@ namespace rtrs {
 
 constexpr u32 kFailuresAtOnce = 16;
 constexpr u64 kMsPerFailure = 2000;
+// Attempts at the same time of an address that has not failed: all paths of a client that finds its
+// server again.
+constexpr u32 kAskingAtOnce = 128;
 
 // The owner has a lock around it. Times are milliseconds of a clock; one that was read before
 // another's, and comes after it, gives nothing back.
@@ -28,15 +33,17 @@ public:
 		constexpr bool operator==(const Address &) const = default;
 	};
 
-	// Whether a connection request from there may go on.
-	constexpr bool allows(const Address &from, u64 now) const
+	// Whether a connection request from there may go on: one of an attempt that goes on, or
+	// the first one beside so many attempts that have not proven anything yet.
+	constexpr bool allows(const Address &from, u64 now, u32 asking = 0) const
 	{
 		const Place *place = find(from);
-		return !place || failures(*place, now) < kFailuresAtOnce;
+		const u64 failed = place ? failures(*place, now) : 0;
+		return failed ? failed + asking < kFailuresAtOnce : asking < kAskingAtOnce;
 	}
 
-	// A proof from there was wrong. Whether the log should tell: not of each that comes when
-	// the address has nothing left.
+	// An attempt from there has not proven anything. Whether the log should tell: not of each
+	// that comes when the address has nothing left.
 	constexpr bool failed(const Address &from, u64 now)
 	{
 		Place &place = find_or_make(from, now);

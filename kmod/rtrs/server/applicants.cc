@@ -110,6 +110,19 @@ Status Applicants::begin_session(Path &path)
 	});
 }
 
+u32 Applicants::asking(const FailureLimit<>::Address &from)
+{
+	return list_.with([&](State &s) {
+		u32 count = 0;
+		for (Path &path : s.list) {
+			const Exchange &exchange = *path.proof();
+			count += exchange.from == from &&
+				 READ_ONCE(exchange.state) != ServerAuth::Proven;
+		}
+		return count;
+	});
+}
+
 bool Applicants::promote(Path &path)
 {
 	return list_.with([&](State &s) {

@@ -99,6 +99,8 @@ Status ServerConnection::accept()
 	param.rnr_retry_count = kRnrRetryCount;
 	TRY(Status::from_code(rdma_accept(cm_id, &param)));
 	accepted_ = true;
+	if (path_.proof())
+		path_.proof()->challenged = true;
 	return {};
 }
 
@@ -208,8 +210,6 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 {
 	Path &path = of(wc).path_;
 	if (wc->status != IB_WC_SUCCESS) {
-		if (wc->status != IB_WC_WR_FLUSH_ERR)
-			path.no_proof();
 		path.fail(*wc);
 		return;
 	}
@@ -217,7 +217,6 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 	const ServerPathState state = path.state();
 	if (wc->opcode != IB_WC_RECV ||
 	    (state != ServerPathState::Connecting && state != ServerPathState::Applying)) {
-		path.no_proof();
 		path.refuse(Refusal::InfoMalformed, "something else instead of INFO_REQ");
 		return;
 	}

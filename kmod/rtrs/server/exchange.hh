@@ -34,11 +34,12 @@ struct Exchange {
 	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0
 	ConnectReply reply = {};
 	Mac of_client = {};
+	bool challenged = false; // REP of cid 0 was sent
 
 	// False if that is the end of it.
 	bool go(ServerAuthEvent event)
 	{
-		state = after(state, event);
+		WRITE_ONCE(state, after(state, event));
 		return state != ServerAuth::Refused;
 	}
 };

@@ -105,7 +105,7 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
 		     const ConnectRequestFields &fields)
 {
-	if (!may_ask(*id))
+	if (!may_ask(*id, fields.cid))
 		return kTooManyFailures;
 	if (!fields.cid.is_service()) {
 		const Status s = fields.authentication

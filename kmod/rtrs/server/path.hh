@@ -108,8 +108,6 @@ public:
 
 	// In the completion handler: the message has come. Queues the rest.
 	void on_info_request(ByteView message);
-	// Instead of a proof came what no client sends. Any context.
-	void no_proof();
 	// A work request of the handshake has completed: there may be room for the next.
 	void on_setup_sent();
 	// Under the session's lock.

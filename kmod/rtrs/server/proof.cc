@@ -44,14 +44,12 @@ Status Path::check_proof()
 {
 	Exchange &exchange = *exchange_;
 	if (!server_.is_complete(*this)) {
-		no_proof();
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}
 	const ByteView message(info_request_.data(), info_size_);
 	const Result<ProvenInfoRequest> request = parse_proven_info_request(message);
 	if (!request.ok()) {
-		no_proof();
 		refuse(Refusal::InfoMalformed, "INFO_REQ without a proof");
 		return request.error();
 	}
@@ -94,14 +92,6 @@ Status Path::refuse_proof(Status why)
 				    why.code());
 	refuse(Refusal::ProofFailed, "wrong proof");
 	return why;
-}
-
-// It costs the server as much as a wrong proof, so it counts as one (rule 5): whoever has no key
-// would send this instead.
-void Path::no_proof()
-{
-	if (exchange_ && !closing())
-		(void)server_.proof_failed(exchange_->from);
 }
 
 // Behind `size` bytes of INFO_RSP, which are complete.

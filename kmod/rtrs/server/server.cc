@@ -141,6 +141,11 @@ Status Server::admit(Path &path)
 // which this is one, have returned.
 void Server::remove_applicant(Path &path)
 {
+	// What came instead of a proof, if anything, costs as much as a wrong one: whoever has no
+	// key would send that. Not if it was this side that could not answer.
+	const Exchange &exchange = *path.proof();
+	if (exchange.state == ServerAuth::Challenged && exchange.challenged)
+		(void)proof_failed(exchange.from);
 	applicants_.remove(path);
 	gone_.wake_all();
 }
@@ -150,10 +155,11 @@ bool Server::proof_failed(const FailureLimit<>::Address &from)
 	return failures_.with([&](auto &limit) { return limit.failed(from, now_ms()); });
 }
 
-bool Server::may_ask(const rdma_cm_id &id)
+bool Server::may_ask(const rdma_cm_id &id, ConnectionId cid)
 {
-	return failures_.with(
-	    [&](auto &limit) { return limit.allows(real_address(id), now_ms()); });
+	const FailureLimit<>::Address from = real_address(id);
+	const u32 asking = cid.is_service() ? applicants_.asking(from) : 0;
+	return failures_.with([&](auto &limit) { return limit.allows(from, now_ms(), asking); });
 }
 
 Status Server::claim_name(Session &session, TextView name)

@@ -77,7 +77,7 @@ public:
 	void settle_applicants() { applicants_.settle(); }
 	bool promote(Path &path) { return applicants_.promote(path); }
 	void remove_applicant(Path &path);
-	// A proof from there was wrong; whether the log should tell. Any context.
+	// An attempt from there has not proven anything; whether the log should tell. Any context.
 	bool proof_failed(const FailureLimit<>::Address &from);
 
 private:
@@ -103,7 +103,7 @@ private:
 		     const ConnectRequestFields &fields);
 	Status connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
 			     const ConnectRequestFields &fields);
-	bool may_ask(const rdma_cm_id &id);
+	bool may_ask(const rdma_cm_id &id, ConnectionId cid);
 
 	struct Found {
 		cxxrt::Ref<Session> session; // that has not ended

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 // rtrs-flood: a client that has no key of the server's and tries again and again (protocol J.3).
 //
-//	rtrs-flood --server ADDRESS [--port N] [--how wrong|none|early|long] [--rate N] [--count N]
+//	rtrs-flood --server ADDRESS [--port N] [--how wrong|none|early|long|vanish] [--rate N]
+//		   [--count N] [--together N]
 //
 // An attempt offers a proof; if it is challenged, it sends one with a code by a secret of its own
 // (wrong), INFO_REQ without a tail (none) or with a longer one (long), or a proof before all
-// connections are there (early), and waits for the end of the path. At most --rate attempts a
-// second, --count of them, or until SIGTERM. Prints at the end "attempts N refused N challenged N
-// failed N": REQs, those that were rejected, those that came to INFO_REQ, and those that got no
-// answer. Exits with 1 if the server does not close a path.
+// connections are there (early), and waits for the end of the path; or it goes away (vanish). At
+// most --rate attempts a second, so many of them together, --count of them or until SIGTERM. Prints
+// at the end "attempts N refused N challenged N failed N": REQs, those that were rejected, those
+// that came to INFO_REQ, and those that got no answer. Exits with 1 if the server does not close a
+// path.
 #include "../proof.hh"
 
 #include <csignal>
@@ -16,8 +18,10 @@
 #include <cstring>
 #include <exception>
 #include <getopt.h>
+#include <memory>
 #include <random>
 #include <thread>
+#include <vector>
 
 using namespace peer;
 
@@ -30,6 +34,7 @@ struct Plan {
 	std::string how = "wrong";
 	unsigned rate = 20;
 	unsigned count = 0;
+	unsigned together = 1;
 };
 
 struct Counts {
@@ -59,40 +64,61 @@ Bytes information(Client &client, const Plan &plan)
 	return message;
 }
 
-// False: the server has not closed it.
-bool attempt(const Plan &plan, Counts &counts)
+// Whether the server goes on with it.
+bool begin(Client &client, const Plan &plan, Counts &counts)
 {
-	const bool early = plan.how == "early";
-	Client client(plan.target, 2);
 	client.offer_proof();
 	counts.attempts++;
 	const ConnectResult r = client.connect(0);
 	if (r.kind == ConnectResult::Kind::Rejected) {
 		counts.refused++;
-		return true;
+		return false;
 	}
 	if (r.kind != ConnectResult::Kind::Accepted ||
-	    (!early && client.connect(1).kind != ConnectResult::Kind::Accepted)) {
+	    (plan.how != "early" && client.connect(1).kind != ConnectResult::Kind::Accepted)) {
 		counts.failed++;
-		return true;
+		return false;
 	}
 	if (!client.challenged())
 		throw LocalError("the server wants no proof");
-	client.send_info(early ? Bytes(408) : information(client, plan));
 	counts.challenged++;
+	return true;
+}
+
+// False: the server has not closed it.
+bool end(Client &client, const Plan &plan)
+{
+	if (plan.how == "vanish")
+		return true;
+	client.send_info(plan.how == "early" ? Bytes(408) : information(client, plan));
 	return client.closed();
+}
+
+bool attempt(const Plan &plan, Counts &counts)
+{
+	std::vector<std::unique_ptr<Client>> those;
+	for (unsigned i = 0; i < plan.together; i++) {
+		auto client = std::make_unique<Client>(plan.target, 2);
+		if (begin(*client, plan, counts))
+			those.push_back(std::move(client));
+	}
+	bool kept_out = true;
+	for (auto &client : those)
+		kept_out = end(*client, plan) && kept_out;
+	return kept_out;
 }
 
 int flood(const Plan &plan)
 {
 	Counts counts;
+	const auto pause = milliseconds(1000) * plan.together / plan.rate;
 	bool kept_out = true;
-	for (auto next = Clock::now(); kept_out && !stop; next += milliseconds(1000) / plan.rate) {
-		if (plan.count && counts.attempts == plan.count)
+	for (auto next = Clock::now(); kept_out && !stop; next += pause) {
+		if (plan.count && counts.attempts >= plan.count)
 			break;
 		std::this_thread::sleep_until(next);
 		// What it could not keep up with is not made up for.
-		next = std::max(next, Clock::now() - milliseconds(1000) / plan.rate);
+		next = std::max(next, Clock::now() - pause);
 		kept_out = attempt(plan, counts);
 	}
 	std::printf("attempts %u refused %u challenged %u failed %u\n", counts.attempts,
@@ -105,10 +131,13 @@ int flood(const Plan &plan)
 
 bool parse(int argc, char **argv, Plan &plan)
 {
-	const option options[] = {
-	    {"server", required_argument, nullptr, 's'}, {"port", required_argument, nullptr, 'p'},
-	    {"how", required_argument, nullptr, 'h'},	 {"rate", required_argument, nullptr, 'r'},
-	    {"count", required_argument, nullptr, 'c'},	 {}};
+	const option options[] = {{"server", required_argument, nullptr, 's'},
+				  {"port", required_argument, nullptr, 'p'},
+				  {"how", required_argument, nullptr, 'h'},
+				  {"rate", required_argument, nullptr, 'r'},
+				  {"count", required_argument, nullptr, 'c'},
+				  {"together", required_argument, nullptr, 't'},
+				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 's')
 			plan.target.server = optarg;
@@ -120,12 +149,14 @@ bool parse(int argc, char **argv, Plan &plan)
 			plan.rate = static_cast<unsigned>(std::stoul(optarg));
 		else if (o == 'c')
 			plan.count = static_cast<unsigned>(std::stoul(optarg));
+		else if (o == 't')
+			plan.together = static_cast<unsigned>(std::stoul(optarg));
 		else
 			return false;
 	}
-	const bool known =
-	    plan.how == "wrong" || plan.how == "none" || plan.how == "early" || plan.how == "long";
-	return known && plan.rate && !plan.target.server.empty();
+	const bool known = plan.how == "wrong" || plan.how == "none" || plan.how == "early" ||
+			   plan.how == "long" || plan.how == "vanish";
+	return known && plan.rate && plan.together && !plan.target.server.empty();
 }
 
 } // namespace

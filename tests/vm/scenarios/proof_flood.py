@@ -10,14 +10,15 @@ from vmlab.multipath import back, connects, end_load, folder, gentle_load
 OURS = ("client", "server")
 KINDS = ("stock", "debug", "kcsan")
 # What they send for a proof.
-VARIANTS = {how: {"how": how} for how in ("wrong", "none", "early", "long")}
+VARIANTS = {**{how: {"how": how} for how in ("wrong", "none", "early", "long", "vanish")},
+            "together": {"how": "wrong", "together": 8}}
 FLOODED = 1  # cable of the flood: the limit is by address, and theirs is not the honest one's
 AT_ONCE, SECONDS_EACH = 16, 2
 REFUSALS = "/sys/kernel/debug/rtrs-server/refusals"
 RATE = 25  # a second, at most
 
 
-def run(lab: Lab, how: str) -> None:
+def run(lab: Lab, how: str, together: int = 1) -> None:
     program = lab.client.put(make.programs() / "rtrs-flood")
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab, sess_queue_depth=60)
@@ -32,7 +33,7 @@ def run(lab: Lab, how: str) -> None:
 
     begin = uptime(lab)
     flood = lab.client.spawn(f"echo $$ >/tmp/flood.pid\nIBV_DRIVERS=rxe exec {program} --how {how} --rate {RATE} "
-                             f"--server {lab.server.address(FLOODED)}", 300)
+                             f"--together {together} --server {lab.server.address(FLOODED)}", 300)
     rnbd.wait_until(lab.server, f"[ $(grep -w proof_limit {REFUSALS} | cut -d' ' -f2) -gt 20 ]", 120,
                     "the flood is refused")
     rnbd.equal(connects(lab, 0), before, "reconnects of the honest client")

@@ -62,6 +62,14 @@ public:
 		return next == &head_ ? nullptr : from_head(next);
 	}
 
+	// The item of a list of one, else null. Under RcuReader or the writers' lock.
+	T *only() const
+	{
+		const list_head *first = READ_ONCE(head_.next);
+		return first != &head_ && READ_ONCE(first->next) == &head_ ? from_head(first)
+									   : nullptr;
+	}
+
 	class Iterator {
 	public:
 		explicit Iterator(const list_head *at) : at_(at) {}

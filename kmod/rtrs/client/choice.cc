@@ -48,6 +48,18 @@ Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
 		return err::einval;
 	const RcuReader reader;
+	// With one path there is no choice, whatever the policy.
+	if (Path *path = paths_.only(); path && kind == SubmitKind::New && path->connected())
+	    [[likely]] {
+		trace::choice(*this, path, request, kind);
+		return path->submit(request);
+	}
+	return choose_and_submit(request, kind);
+}
+
+// Under RcuReader.
+noinline Status Session::choose_and_submit(const rtrs_clt_request &request, SubmitKind kind)
+{
 	TriedPaths tried;
 	Error last = err::econnaborted;
 	while (Path *path = choose(tried)) {

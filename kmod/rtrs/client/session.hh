@@ -150,6 +150,7 @@ private:
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
+	Status choose_and_submit(const rtrs_clt_request &request, SubmitKind kind);
 
 	// session_sysfs.cc
 	Status create_files();

@@ -97,15 +97,11 @@ Status ServerConnection::accept()
 	param.private_data = &reply;
 	param.private_data_len = sizeof(reply);
 	param.rnr_retry_count = kRnrRetryCount;
-	// Before the client can go on: once it has proven itself the exchange is gone.
-	Exchange *const exchange = path_.proof();
-	if (exchange)
-		exchange->challenged = true;
-	const Status accepted = Status::from_code(rdma_accept(cm_id, &param));
-	accepted_ = accepted.ok();
-	if (!accepted.ok() && exchange)
-		exchange->challenged = !ConnectionId{cid()}.is_service();
-	return accepted;
+	TRY(Status::from_code(rdma_accept(cm_id, &param)));
+	accepted_ = true;
+	if (path_.proof())
+		path_.proof()->challenged = true;
+	return {};
 }
 
 Status ServerConnection::post_info_recv()

@@ -9,13 +9,12 @@ from statistics import median
 from typing import Any
 
 from vmlab import rnbd
-from vmlab.keys import add_key, fresh_secret
 from vmlab.lab import ROLES, Lab
 
 from . import session
-from .measure import EVENTS, TIMER, Meter
+from .measure import Meter
 from .report import spread
-from .stacks import Rnbd, Stack
+from .stacks import Stack
 
 RECONNECTS = 10  # in one figure
 KEY = "bench"
@@ -36,12 +35,11 @@ def _measure(lab: Lab, meter: Meter, name: str) -> dict[str, float]:
     lab.client.run(f"for n in $(seq {RECONNECTS}); do {again}; done", 300)
     found = {}
     for role, (delta, symbols) in meter.since(before).items():
-        ticks = sum(delta.executions(symbols, function) for function in EVENTS[TIMER])
         modules: dict[str, int] = {}
         for (module, _), count in delta.functions(symbols).items():
             modules[module] = modules.get(module, 0) + count
         own = sum(modules.get(module, 0) for module in OWN)
-        found[f"{role}: all"] = (delta.instructions - ticks * meter.tick[role]) / RECONNECTS / 1000
+        found[f"{role}: all"] = meter.without_timer(role, delta, symbols) / RECONNECTS / 1000
         found[f"{role}: modules of RNBD"] = own / RECONNECTS / 1000
     found["both"] = sum(found[f"{role}: all"] for role in ROLES)
     return found
@@ -49,16 +47,10 @@ def _measure(lab: Lab, meter: Meter, name: str) -> dict[str, float]:
 
 def run(lab: Lab, chosen: list[Stack], rounds: int, add: Callable[[dict[str, Any]], None]) -> list[str]:
     """The section of the report: of this project only, since nobody else proves anything."""
-    stack = next((s for s in chosen if isinstance(s, Rnbd) and s.build == "ours" and s.invalidate), None)
+    stack = session.with_key(lab, chosen, KEY)
     if not stack:
         return []
-    lab.boot()
     disk = session.disks(lab)[0]
-    stack.prepare(lab)
-    stack.load(lab)
-    secret = fresh_secret()
-    for machine in (lab.client, lab.server):
-        add_key(machine, KEY, 1, secret)
     kinds: dict[str, dict[str, object]] = {"plain": {}, "proven": {"key": KEY}}
     for name, options in kinds.items():
         rnbd.map_device(lab, disk, name, access_mode="ro", no_path_timeout=-1, **options)

@@ -13,13 +13,12 @@ from typing import Any
 
 from vmlab import make, rnbd
 from vmlab.channel import CommandFailed, Job
-from vmlab.keys import add_key, fresh_secret
 from vmlab.lab import Lab
 
 from . import session
-from .measure import EVENTS, TIMER, Measured, Meter
+from .measure import Measured, Meter
 from .report import spread
-from .stacks import Rnbd, Stack
+from .stacks import Stack
 from .workload import Workload
 
 NIC = 1  # of the flood: the limit is by address, and the honest client has the other one
@@ -52,12 +51,6 @@ def part(costs: Costs, attempts: float, honest: float, ios: float) -> float:
     return costs.beyond(proofs, attempts - proofs) / (honest * ios)
 
 
-def parse(out: str) -> dict[str, int]:
-    """The last line of the program, which may follow warnings: names and numbers in turn."""
-    words = out.splitlines()[-1].split()
-    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
-
-
 class Flood:
     """The program on the client, and what it does to the server."""
 
@@ -81,14 +74,12 @@ class Flood:
         before, begin = self._meter.snapshot(), time.monotonic()
         out = action()
         seconds = time.monotonic() - begin
-        delta, symbols = self._meter.since(before)["server"]
-        ticks = sum(delta.executions(symbols, function) for function in EVENTS[TIMER])
-        return delta.instructions - ticks * self._meter.tick["server"], seconds, out
+        return self._meter.without_timer("server", *self._meter.since(before)["server"]), seconds, out
 
     def _attempts(self, count: int, *options: str) -> tuple[float, dict[str, int]]:
         command = self._command(f"--count {count} --rate {RATE}", *options)
         work, seconds, out = self._worked(lambda: self._lab.client.run(command, 120))
-        return work - self._idle * seconds, parse(out)
+        return work - self._idle * seconds, make.counts(out)
 
     def costs(self) -> Costs:
         """Of single attempts, while nobody else is there."""
@@ -115,7 +106,7 @@ class Flood:
         result = self._lab.client.wait(job)
         if not result.ok:
             raise CommandFailed(f"the flood ended with {result.rc}: {result.out}")
-        return got, parse(result.out), time.monotonic() - begin
+        return got, make.counts(result.out), time.monotonic() - begin
 
 
 def _round(flood: Flood, meter: Meter, nodes: list[str], number: int) -> dict[str, float]:
@@ -147,17 +138,11 @@ def _round(flood: Flood, meter: Meter, nodes: list[str], number: int) -> dict[st
 
 def run(lab: Lab, chosen: list[Stack], rounds: int, add: Callable[[dict[str, Any]], None]) -> list[str]:
     """The section of the report: of this project only, since nobody else proves anything."""
-    stack = next((s for s in chosen if isinstance(s, Rnbd) and s.build == "ours" and s.invalidate), None)
+    stack = session.with_key(lab, chosen, KEY)
     if not stack:
         return []
-    lab.boot()
     disk = session.disks(lab)[0]
-    stack.prepare(lab)
-    stack.load(lab)
     lab.client.run("modprobe -a ib_uverbs rdma_ucm")
-    secret = fresh_secret()
-    for machine in (lab.client, lab.server):
-        add_key(machine, KEY, 1, secret)
     node = rnbd.map_device(lab, disk, key=KEY, auth="required")
     lab.client.run(f"echo none >/sys/block/{node}/queue/scheduler")
     meter = Meter(lab)

@@ -122,6 +122,11 @@ class Meter:
         """What each machine has executed since, and the names for it."""
         return {role: (now.since(before[role]), self._symbols[role]) for role, now in self.snapshot().items()}
 
+    def without_timer(self, role: str, delta: Delta, symbols: Symbols) -> float:
+        """Instructions, less those of the timer's interrupts."""
+        ticks = sum(delta.executions(symbols, function) for function in EVENTS[TIMER])
+        return delta.instructions - ticks * self.tick[role]
+
     def run(self, load: Workload, devices: list[str], limit: float = 120) -> Measured:
         wanted = self._symbols["client"].addresses(COMPLETED)
         if not wanted:

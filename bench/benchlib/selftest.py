@@ -8,6 +8,8 @@ import unittest
 from array import array
 from pathlib import Path
 
+from vmlab import make
+
 from . import fairness, flood, goals, plan, quick
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
@@ -159,7 +161,7 @@ class FloodTest(unittest.TestCase):
         self.assertEqual(flood.part(self.COSTS, 0.25, 50, 200), 0.25 * 980 / 10000)
 
     def test_the_counts_are_the_last_line(self) -> None:
-        self.assertEqual(flood.parse("Warning: noise\nattempts 5 refused 2\n"), {"attempts": 5, "refused": 2})
+        self.assertEqual(make.counts("Warning: noise\nattempts 5 refused 2\n"), {"attempts": 5, "refused": 2})
 
 
 class PlanTest(unittest.TestCase):

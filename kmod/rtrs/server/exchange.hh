@@ -34,7 +34,7 @@ struct Exchange {
 	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0
 	ConnectReply reply = {};
 	Mac of_client = {};
-	bool challenged = false; // REP of cid 0 was sent
+	bool challenged = false; // REP of cid 0 was sent; under the applicants' lock
 
 	// False if that is the end of it.
 	bool go(ServerAuthEvent event)

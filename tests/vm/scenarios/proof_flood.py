@@ -49,8 +49,7 @@ def run(lab: Lab, how: str, together: int = 1) -> None:
     seconds = uptime(lab) - begin
     rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
 
-    words = result.out.splitlines()[-1].split()
-    seen = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    seen = make.counts(result.out)
     most = AT_ONCE + seconds / SECONDS_EACH + 1
     rnbd.check(seen["challenged"] <= most, f"{seen['challenged']} got to prove something in {seconds:.0f} s")
     rnbd.check(seen["challenged"] >= AT_ONCE, f"somebody was refused too early: {seen}")

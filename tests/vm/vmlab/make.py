@@ -43,3 +43,10 @@ def programs(folder: str = "peer", arch: Arch = AMD64) -> Path:
         if not run("-s", "-C", str(TOP / "tests" / folder), *cross, log=log):
             raise AssertionError(f"tests/{folder} does not build:\n{log.read_text(errors='replace')[-2000:]}")
     return built
+
+
+def counts(out: str) -> dict[str, int]:
+    """What a program of tests/peer has counted: its last line, which may follow warnings, has names and numbers in
+    turn."""
+    words = out.splitlines()[-1].split()
+    return dict(zip(words[::2], map(int, words[1::2]), strict=True))

@@ -56,7 +56,6 @@ def _watch(machine: Machine, nic: int) -> Job:
 def _seen_by(machine: Machine, job: Job) -> dict[str, int]:
     machine.run("kill -TERM $(cat /tmp/wire.pid)")
     rnbd.check(machine.wait(job).ok, f"{machine.name}: the watcher failed")
-    words = machine.run("tail -n 1 /tmp/wire.out").split()
-    seen = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    seen = make.counts(machine.run("cat /tmp/wire.out"))
     rnbd.equal(seen["lost"], 0, f"{machine.name}: frames that the watcher missed")
     return seen

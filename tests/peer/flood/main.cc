@@ -13,6 +13,7 @@
 // path.
 #include "../proof.hh"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -20,14 +21,38 @@
 #include <getopt.h>
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
 
 using namespace peer;
 
 namespace {
 
-volatile bool stop = false;
+// SIGTERM, taken between attempts only: in the midst of one it would end a wait for the server, and
+// that would count as an attempt without an answer.
+class Termination {
+public:
+	Termination()
+	{
+		sigemptyset(&set_);
+		sigaddset(&set_, SIGTERM);
+		sigprocmask(SIG_BLOCK, &set_, nullptr);
+	}
+
+	// Whether it came before `then`, or has come already.
+	bool before(Clock::time_point then) const
+	{
+		using std::chrono::duration_cast;
+		const auto left = std::max(then - Clock::now(), Clock::duration::zero());
+		const auto seconds = duration_cast<std::chrono::seconds>(left);
+		const timespec wait{
+		    .tv_sec = seconds.count(),
+		    .tv_nsec = duration_cast<std::chrono::nanoseconds>(left - seconds).count()};
+		return sigtimedwait(&set_, nullptr, &wait) == SIGTERM;
+	}
+
+private:
+	sigset_t set_;
+};
 
 struct Plan {
 	Target target;
@@ -64,6 +89,18 @@ Bytes information(Client &client, const Plan &plan)
 	return message;
 }
 
+// Counts and tells what became of a connection that is neither taken nor refused as an attempt is.
+bool accepted(const ConnectResult &r, unsigned cid, Counts &counts)
+{
+	if (r.kind == ConnectResult::Kind::Accepted)
+		return true;
+	counts.failed++;
+	std::fprintf(stderr, "rtrs-flood: attempt %u, connection %u: %s\n", counts.attempts, cid,
+		     r.cm_event < 0 ? "no event"
+				    : rdma_event_str(static_cast<rdma_cm_event_type>(r.cm_event)));
+	return false;
+}
+
 // Whether the server goes on with it.
 bool begin(Client &client, const Plan &plan, Counts &counts)
 {
@@ -74,11 +111,9 @@ bool begin(Client &client, const Plan &plan, Counts &counts)
 		counts.refused++;
 		return false;
 	}
-	if (r.kind != ConnectResult::Kind::Accepted ||
-	    (plan.how != "early" && client.connect(1).kind != ConnectResult::Kind::Accepted)) {
-		counts.failed++;
+	if (!accepted(r, 0, counts) ||
+	    (plan.how != "early" && !accepted(client.connect(1), 1, counts)))
 		return false;
-	}
 	if (!client.challenged())
 		throw LocalError("the server wants no proof");
 	counts.challenged++;
@@ -108,15 +143,14 @@ bool attempt(const Plan &plan, Counts &counts)
 	return kept_out;
 }
 
-int flood(const Plan &plan)
+int flood(const Plan &plan, const Termination &termination)
 {
 	Counts counts;
 	const auto pause = milliseconds(1000) * plan.together / plan.rate;
 	bool kept_out = true;
-	for (auto next = Clock::now(); kept_out && !stop; next += pause) {
+	for (auto next = Clock::now(); kept_out && !termination.before(next); next += pause) {
 		if (plan.count && counts.attempts >= plan.count)
 			break;
-		std::this_thread::sleep_until(next);
 		// What it could not keep up with is not made up for.
 		next = std::max(next, Clock::now() - pause);
 		kept_out = attempt(plan, counts);
@@ -163,13 +197,13 @@ bool parse(int argc, char **argv, Plan &plan)
 
 int main(int argc, char **argv)
 {
-	std::signal(SIGTERM, [](int) { stop = true; });
+	const Termination termination;
 	try {
 		Plan plan;
 		plan.target.key = key_of_nobody();
 		if (!parse(argc, argv, plan))
 			return 2;
-		return flood(plan);
+		return flood(plan, termination);
 	} catch (const std::exception &e) {
 		std::fprintf(stderr, "rtrs-flood: %s\n", e.what());
 		return 2;

@@ -54,7 +54,7 @@ def run(lab: Lab, how: str, together: int = 1) -> None:
     rnbd.check(seen["challenged"] <= most, f"{seen['challenged']} got to prove something in {seconds:.0f} s")
     rnbd.check(seen["challenged"] >= AT_ONCE, f"somebody was refused too early: {seen}")
     rnbd.check(seen["refused"] > seen["challenged"], f"this was no flood: {seen}")
-    rnbd.equal(seen["failed"], 0, "attempts without an answer")
+    rnbd.equal(seen["failed"], 0, f"attempts without an answer: {result.out}")
     end_load(lab, load)
     rnbd.unmap(lab, name)
 

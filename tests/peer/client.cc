@@ -57,7 +57,8 @@ ConnectResult Client::connect_raw(uint16_t cid, const Bytes &private_data)
 {
 	if (connections_.size() <= cid)
 		connections_.resize(cid + 1u);
-	connections_[cid] = std::make_unique<Connection>(target_.server, target_.port);
+	connections_[cid] =
+	    std::make_unique<Connection>(target_.server, target_.port, target_.source);
 	ConnectResult r = connections_[cid]->connect(private_data);
 	if (r.kind == ConnectResult::Kind::Accepted && cid == 0) {
 		auto reply = parse_connect_reply({r.private_data.data(), r.private_data.size()});

@@ -24,6 +24,7 @@ struct Key {
 struct Target {
 	std::string server;
 	uint16_t port = 1234;
+	std::string source; // address of this machine to come from; if empty the kernel chooses
 	std::string device; // a device path that the server exports
 	Key key;	    // that the server has
 };

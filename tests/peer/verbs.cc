@@ -21,6 +21,16 @@ void check(int rc, const char *what)
 		throw LocalError(std::string(what) + ": " + std::strerror(errno));
 }
 
+using AddressInfo = std::unique_ptr<addrinfo, decltype([](addrinfo *a) { freeaddrinfo(a); })>;
+
+AddressInfo address_of(const std::string &host, const char *port)
+{
+	addrinfo *found = nullptr;
+	if (getaddrinfo(host.c_str(), port, nullptr, &found) || !found)
+		throw LocalError("bad address " + host);
+	return AddressInfo(found);
+}
+
 } // namespace
 
 Memory::Memory(ibv_pd *pd, size_t size, int access) : bytes_(size), access_(access)
@@ -55,7 +65,7 @@ Memory::~Memory()
 		ibv_dereg_mr(mr_);
 }
 
-Connection::Connection(const std::string &server, uint16_t port)
+Connection::Connection(const std::string &server, uint16_t port, const std::string &source)
 {
 	channel_ = rdma_create_event_channel();
 	if (!channel_)
@@ -63,12 +73,10 @@ Connection::Connection(const std::string &server, uint16_t port)
 	check(fcntl(channel_->fd, F_SETFL, O_NONBLOCK), "fcntl");
 	check(rdma_create_id(channel_, &id_, this, RDMA_PS_TCP), "rdma_create_id");
 
-	addrinfo *found = nullptr;
-	if (getaddrinfo(server.c_str(), std::to_string(port).c_str(), nullptr, &found) || !found)
-		throw LocalError("bad server address " + server);
-	int rc = rdma_resolve_addr(id_, nullptr, found->ai_addr, 5000);
-	freeaddrinfo(found);
-	check(rc, "rdma_resolve_addr");
+	const AddressInfo to = address_of(server, std::to_string(port).c_str());
+	const AddressInfo from = source.empty() ? nullptr : address_of(source, nullptr);
+	check(rdma_resolve_addr(id_, from ? from->ai_addr : nullptr, to->ai_addr, 5000),
+	      "rdma_resolve_addr");
 	for (auto step : {RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED}) {
 		if (step == RDMA_CM_EVENT_ROUTE_RESOLVED)
 			check(rdma_resolve_route(id_, 5000), "rdma_resolve_route");

@@ -64,7 +64,7 @@ struct ConnectResult {
 class Connection {
 public:
 	// Resolves address and route and creates the queue pair; no request is sent yet.
-	Connection(const std::string &server, uint16_t port);
+	Connection(const std::string &server, uint16_t port, const std::string &source = {});
 	// The other end: takes over the id of a connect request, whose event was acknowledged, and
 	// which said this number of the client's queue pair.
 	Connection(rdma_cm_id *request, uint32_t peer_qp);

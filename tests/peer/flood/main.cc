@@ -2,15 +2,16 @@
 // rtrs-flood: a client that has no key of the server's and tries again and again (protocol J.3).
 //
 //	rtrs-flood --server ADDRESS [--port N] [--how wrong|none|early|long|vanish] [--rate N]
-//		   [--count N] [--together N]
+//		   [--count N] [--together N] [--from ADDRESS]...
 //
 // An attempt offers a proof; if it is challenged, it sends one with a code by a secret of its own
 // (wrong), INFO_REQ without a tail (none) or with a longer one (long), or a proof before all
 // connections are there (early), and waits for the end of the path; or it goes away (vanish). At
-// most --rate attempts a second, so many of them together, --count of them or until SIGTERM. Prints
-// at the end "attempts N refused N challenged N failed N": REQs, those that were rejected, those
-// that came to INFO_REQ, and those that got no answer. Exits with 1 if the server does not close a
-// path.
+// most --rate attempts a second, so many of them together, --count of them or until SIGTERM, each
+// from the next one of this machine's addresses that are given. Prints
+// at the end "attempts N refused N challenged N failed N": those begun, those with a REQ that was
+// rejected, those that came to INFO_REQ, and those with a REQ that got no answer. Exits with 1 if
+// the server does not close a path.
 #include "../proof.hh"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ struct Plan {
 	unsigned rate = 20;
 	unsigned count = 0;
 	unsigned together = 1;
+	std::vector<std::string> sources;
 };
 
 struct Counts {
@@ -89,11 +91,18 @@ Bytes information(Client &client, const Plan &plan)
 	return message;
 }
 
-// Counts and tells what became of a connection that is neither taken nor refused as an attempt is.
+// Counts what is not accepted. The server may refuse an attempt at its second connection, too.
 bool accepted(const ConnectResult &r, unsigned cid, Counts &counts)
 {
-	if (r.kind == ConnectResult::Kind::Accepted)
+	switch (r.kind) {
+	case ConnectResult::Kind::Accepted:
 		return true;
+	case ConnectResult::Kind::Rejected:
+		counts.refused++;
+		return false;
+	case ConnectResult::Kind::Failed:
+		break;
+	}
 	counts.failed++;
 	std::fprintf(stderr, "rtrs-flood: attempt %u, connection %u: %s\n", counts.attempts, cid,
 		     r.cm_event < 0 ? "no event"
@@ -106,12 +115,7 @@ bool begin(Client &client, const Plan &plan, Counts &counts)
 {
 	client.offer_proof();
 	counts.attempts++;
-	const ConnectResult r = client.connect(0);
-	if (r.kind == ConnectResult::Kind::Rejected) {
-		counts.refused++;
-		return false;
-	}
-	if (!accepted(r, 0, counts) ||
+	if (!accepted(client.connect(0), 0, counts) ||
 	    (plan.how != "early" && !accepted(client.connect(1), 1, counts)))
 		return false;
 	if (!client.challenged())
@@ -133,7 +137,10 @@ bool attempt(const Plan &plan, Counts &counts)
 {
 	std::vector<std::unique_ptr<Client>> those;
 	for (unsigned i = 0; i < plan.together; i++) {
-		auto client = std::make_unique<Client>(plan.target, 2);
+		Target target = plan.target;
+		if (!plan.sources.empty())
+			target.source = plan.sources[counts.attempts % plan.sources.size()];
+		auto client = std::make_unique<Client>(target, 2);
 		if (begin(*client, plan, counts))
 			those.push_back(std::move(client));
 	}
@@ -171,6 +178,7 @@ bool parse(int argc, char **argv, Plan &plan)
 				  {"rate", required_argument, nullptr, 'r'},
 				  {"count", required_argument, nullptr, 'c'},
 				  {"together", required_argument, nullptr, 't'},
+				  {"from", required_argument, nullptr, 'f'},
 				  {}};
 	for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
 		if (o == 's')
@@ -185,6 +193,8 @@ bool parse(int argc, char **argv, Plan &plan)
 			plan.count = static_cast<unsigned>(std::stoul(optarg));
 		else if (o == 't')
 			plan.together = static_cast<unsigned>(std::stoul(optarg));
+		else if (o == 'f')
+			plan.sources.push_back(optarg);
 		else
 			return false;
 	}

@@ -45,7 +45,9 @@ bool is_bound(const Rules &rules, const std::string &key, const std::string &ses
 	});
 }
 
-using Limit = FailureLimit<4>;
+using Limit = FailureLimit<4, 3>;
+
+constexpr u64 kStrangersTime = kStrangersAtOnce * kMsPerStranger;
 
 Limit::Address host(unsigned char last)
 {
@@ -181,12 +183,12 @@ TEST(FailureLimit, TakesSoManyAtOnce)
 {
 	Limit limit;
 	for (u32 i = 0; i < kFailuresAtOnce; i++) {
-		EXPECT_TRUE(limit.allows(host(1), 1000));
+		EXPECT_TRUE(limit.allows(host(1), 1000, {}));
 		EXPECT_TRUE(limit.failed(host(1), 1000));
 	}
-	EXPECT_FALSE(limit.allows(host(1), 1000));
+	EXPECT_FALSE(limit.allows(host(1), 1000, {}));
 	EXPECT_FALSE(limit.failed(host(1), 1000));
-	EXPECT_TRUE(limit.allows(host(2), 1000));
+	EXPECT_TRUE(limit.allows(host(2), 1000, {}));
 }
 
 TEST(FailureLimit, TimeGivesBack)
@@ -194,16 +196,16 @@ TEST(FailureLimit, TimeGivesBack)
 	Limit limit;
 	for (u32 i = 0; i < 2 * kFailuresAtOnce; i++)
 		(void)limit.failed(host(1), 5000);
-	EXPECT_FALSE(limit.allows(host(1), 5000 + kMsPerFailure - 1));
-	EXPECT_TRUE(limit.allows(host(1), 5000 + kMsPerFailure));
+	EXPECT_FALSE(limit.allows(host(1), 5000 + kMsPerFailure - 1, {}));
+	EXPECT_TRUE(limit.allows(host(1), 5000 + kMsPerFailure, {}));
 	EXPECT_TRUE(limit.failed(host(1), 5000 + kMsPerFailure));
-	EXPECT_FALSE(limit.allows(host(1), 5000 + 2 * kMsPerFailure - 1));
-	EXPECT_TRUE(limit.allows(host(1), 5000 + 2 * kMsPerFailure));
+	EXPECT_FALSE(limit.allows(host(1), 5000 + 2 * kMsPerFailure - 1, {}));
+	EXPECT_TRUE(limit.allows(host(1), 5000 + 2 * kMsPerFailure, {}));
 	// After a pause all of them are there again, and no more than these.
 	const u64 later = 5000 + 1000 * kMsPerFailure;
 	for (u32 i = 0; i < kFailuresAtOnce; i++)
 		EXPECT_TRUE(limit.failed(host(1), later));
-	EXPECT_FALSE(limit.allows(host(1), later));
+	EXPECT_FALSE(limit.allows(host(1), later, {}));
 }
 
 // However a flood is spread over time, it gets no more than what time gives back.
@@ -214,7 +216,7 @@ TEST(FailureLimit, FloodIsBounded)
 		u64 failed = 0;
 		const u64 end = 200 * kMsPerFailure;
 		for (u64 now = 0; now < end; now += step)
-			if (limit.allows(host(9), now)) {
+			if (limit.allows(host(9), now, {})) {
 				(void)limit.failed(host(9), now);
 				failed++;
 			}
@@ -227,20 +229,21 @@ TEST(FailureLimit, FloodIsBounded)
 TEST(FailureLimit, WhatIsAskedForMayFail)
 {
 	Limit limit;
-	EXPECT_TRUE(limit.allows(host(1), 1000, kAskingAtOnce - 1));
-	EXPECT_FALSE(limit.allows(host(1), 1000, kAskingAtOnce));
+	EXPECT_TRUE(limit.allows(host(1), 1000, {.same = kAskingAtOnce - 1}));
+	EXPECT_FALSE(limit.allows(host(1), 1000, {.same = kAskingAtOnce}));
 	(void)limit.failed(host(1), 1000);
-	EXPECT_TRUE(limit.allows(host(1), 1000, kFailuresAtOnce - 2));
-	EXPECT_FALSE(limit.allows(host(1), 1000, kFailuresAtOnce - 1));
-	EXPECT_TRUE(limit.allows(host(2), 1000, kFailuresAtOnce));
+	EXPECT_TRUE(limit.allows(host(1), 1000, {.same = kFailuresAtOnce - 2}));
+	EXPECT_FALSE(limit.allows(host(1), 1000, {.same = kFailuresAtOnce - 1}));
+	EXPECT_TRUE(limit.allows(host(2), 1000, {.same = kFailuresAtOnce}));
 	for (u32 i = 1; i < kFailuresAtOnce; i++)
 		(void)limit.failed(host(1), 1000);
 	// One is given back, and one may ask; an attempt that goes on asks for nothing new.
-	EXPECT_TRUE(limit.allows(host(1), 1000 + kMsPerFailure, 0));
-	EXPECT_FALSE(limit.allows(host(1), 1000 + kMsPerFailure, 1));
-	EXPECT_TRUE(limit.allows(host(1), 1000 + kMsPerFailure));
+	EXPECT_TRUE(limit.allows(host(1), 1000 + kMsPerFailure, {}));
+	EXPECT_FALSE(limit.allows(host(1), 1000 + kMsPerFailure, {.same = 1}));
+	EXPECT_TRUE(limit.allows_more(host(1), 1000 + kMsPerFailure));
 	// When all of them are, it is like one that never failed.
-	EXPECT_TRUE(limit.allows(host(1), 1000 + kFailuresAtOnce * kMsPerFailure, kFailuresAtOnce));
+	EXPECT_TRUE(limit.allows(host(1), 1000 + kFailuresAtOnce * kMsPerFailure,
+				 {.same = kFailuresAtOnce}));
 }
 
 TEST(FailureLimit, TimeThatComesLateGivesNothingBack)
@@ -248,9 +251,9 @@ TEST(FailureLimit, TimeThatComesLateGivesNothingBack)
 	Limit limit;
 	for (u32 i = 0; i < kFailuresAtOnce; i++)
 		(void)limit.failed(host(1), 9000 - i);
-	EXPECT_FALSE(limit.allows(host(1), 100));
+	EXPECT_FALSE(limit.allows(host(1), 100, {}));
 	EXPECT_FALSE(limit.failed(host(1), 0));
-	EXPECT_FALSE(limit.allows(host(1), 9000));
+	EXPECT_FALSE(limit.allows(host(1), 9000, {}));
 }
 
 TEST(FailureLimit, WhoNeedsItLeastMakesRoom)
@@ -261,11 +264,70 @@ TEST(FailureLimit, WhoNeedsItLeastMakesRoom)
 			(void)limit.failed(host(i), i == 3 ? 0 : 4 * kMsPerFailure);
 	const u64 now = 4 * kMsPerFailure;
 	(void)limit.failed(host(5), now);
-	EXPECT_TRUE(limit.allows(host(3), now));
+	EXPECT_TRUE(limit.allows(host(3), now, {}));
 	for (unsigned char i : {1, 2, 4})
-		EXPECT_FALSE(limit.allows(host(i), now));
+		EXPECT_FALSE(limit.allows(host(i), now, {}));
 	// A host that is forgotten has all its failures left.
 	for (u32 n = 1; n < kFailuresAtOnce; n++)
 		EXPECT_TRUE(limit.failed(host(5), now));
-	EXPECT_FALSE(limit.allows(host(5), now));
+	EXPECT_FALSE(limit.allows(host(5), now, {}));
+}
+
+// Whoever has many addresses gets no more from all of them than what strangers get together.
+TEST(FailureLimit, ManyStrangersAreBounded)
+{
+	Limit limit;
+	u64 failed = 0;
+	const u64 end = 100 * kStrangersTime;
+	for (u64 now = 0; now < end; now += 3) {
+		const auto from = host(static_cast<unsigned char>(now / 3 % 251));
+		if (limit.allows(from, now, {})) {
+			(void)limit.failed(from, now);
+			failed++;
+		}
+	}
+	EXPECT_LE(failed, kStrangersAtOnce + end / kMsPerStranger);
+	EXPECT_GE(failed, end / kMsPerStranger);
+}
+
+TEST(FailureLimit, WhatStrangersAskForMayFail)
+{
+	Limit limit;
+	// All clients of a server that is back.
+	EXPECT_TRUE(limit.allows(host(1), 0, {.same = 1, .strangers = 10 * kStrangersAtOnce}));
+	(void)limit.failed(host(2), 0);
+	EXPECT_TRUE(limit.allows(host(1), 0, {.same = 1, .strangers = kStrangersAtOnce - 2}));
+	EXPECT_FALSE(limit.allows(host(1), 0, {.same = 1, .strangers = kStrangersAtOnce - 1}));
+	EXPECT_TRUE(limit.allows_more(host(1), 0));
+}
+
+TEST(FailureLimit, WhoHasProvenItIsKeptOutByNobody)
+{
+	Limit limit;
+	limit.proven(host(1), 0);
+	limit.proven(host(2), 1);
+	EXPECT_FALSE(limit.is_stranger(host(1)));
+	EXPECT_TRUE(limit.is_stranger(host(9)));
+	for (u32 i = 0; i < kStrangersAtOnce; i++)
+		(void)limit.failed(host(static_cast<unsigned char>(10 + i % 200)), 2);
+	EXPECT_FALSE(limit.allows(host(9), 2, {}));
+	EXPECT_TRUE(limit.allows(host(9), 2 + kMsPerStranger, {}));
+	EXPECT_TRUE(limit.allows(host(1), 2, {.same = 1, .strangers = kStrangersAtOnce}));
+	// Its own failures count for itself, and for no stranger.
+	for (u32 i = 0; i < kFailuresAtOnce; i++)
+		(void)limit.failed(host(1), 2);
+	EXPECT_FALSE(limit.allows(host(1), 2, {}));
+	EXPECT_TRUE(limit.allows(host(9), 2 + kMsPerStranger, {}));
+}
+
+TEST(FailureLimit, WhoHasNotComeForLongestIsAStrangerAgain)
+{
+	Limit limit;
+	for (unsigned char i = 1; i <= 3; i++)
+		limit.proven(host(i), i);
+	limit.proven(host(1), 4);
+	limit.proven(host(4), 5);
+	EXPECT_TRUE(limit.is_stranger(host(2)));
+	for (unsigned char i : {1, 3, 4})
+		EXPECT_FALSE(limit.is_stranger(host(i)));
 }

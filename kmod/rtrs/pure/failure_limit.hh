@@ -10,8 +10,11 @@
 // nobody who is not there, and not the one that the request says: otherwise one could lock others
 // out.
 //
-// An address that is not known has all its failures left. There is room for a number of addresses;
-// when it is used up, the one that needs its record least makes room.
+// An address that is not in the table has all its failures left. There is room for a number of
+// addresses; when it is used up, the one that needs its record least makes room. So whoever has
+// many addresses gets that for each of them, and time and again. Therefore all strangers have a
+// limit together as well: addresses that have proven nothing of late. Those that have are
+// remembered, so that no flood keeps them out; nobody gets among them without a key.
 #pragma once
 
 #include <rtrs/wire/units.hh>
@@ -23,79 +26,139 @@ constexpr u64 kMsPerFailure = 2000;
 // Attempts at the same time of an address that has not failed: all paths of a client that finds its
 // server again.
 constexpr u32 kAskingAtOnce = 128;
+// Of all strangers together. What each costs is in bench/README.md.
+constexpr u32 kStrangersAtOnce = 128;
+constexpr u64 kMsPerStranger = 100;
+
+// Attempts that go on and have not proven anything yet.
+struct Asking {
+	u32 same = 0;	   // of the address that asks
+	u32 strangers = 0; // of all strangers
+};
 
 // The owner has a lock around it. Times are milliseconds of a clock; one that was read before
 // another's, and comes after it, gives nothing back.
-template <u32 kPlaces = 64> class FailureLimit {
+template <u32 kPlaces = 64, u32 kKnown = 256> class FailureLimit {
 public:
 	struct Address {
 		u8 bytes[16];
 		constexpr bool operator==(const Address &) const = default;
 	};
 
-	// Whether a connection request from there may go on: one of an attempt that goes on, or
-	// the first one beside so many attempts that have not proven anything yet.
-	constexpr bool allows(const Address &from, u64 now, u32 asking = 0) const
+	// Whether an attempt from there may begin beside those.
+	constexpr bool allows(const Address &from, u64 now, Asking asking) const
 	{
-		const Place *place = find(from);
-		const u64 failed = place ? failures(*place, now) : 0;
-		return failed ? failed + asking < kFailuresAtOnce : asking < kAskingAtOnce;
+		const u64 failed = failures_of(from, now);
+		if (failed ? failed + asking.same >= kFailuresAtOnce : asking.same >= kAskingAtOnce)
+			return false;
+		if (!is_stranger(from))
+			return true;
+		// Many may come at once when a server is back, as long as all of them prove it.
+		const u64 strange = strangers_.at(now, kMsPerStranger);
+		return !strange || strange + asking.strangers < kStrangersAtOnce;
+	}
+
+	// Whether an attempt from there may go on with a further connection.
+	constexpr bool allows_more(const Address &from, u64 now) const
+	{
+		return failures_of(from, now) < kFailuresAtOnce;
 	}
 
 	// An attempt from there has not proven anything. Whether the log should tell: not of each
-	// that comes when the address has nothing left.
+	// that comes when nothing is left.
 	constexpr bool failed(const Address &from, u64 now)
 	{
-		Place &place = find_or_make(from, now);
-		const u64 before = failures(place, now);
-		place.failures = cxxrt::min_of<u64>(before + 1, kFailuresAtOnce);
-		// What is on its way to be given back is kept.
-		place.since =
-		    before ? place.since + elapsed(place, now) / kMsPerFailure * kMsPerFailure
-			   : now;
-		return before < kFailuresAtOnce;
+		const bool alone =
+		    find_or_make(from, now).failures.add(now, kMsPerFailure, kFailuresAtOnce);
+		const bool together =
+		    !is_stranger(from) || strangers_.add(now, kMsPerStranger, kStrangersAtOnce);
+		return alone && together;
+	}
+
+	// An attempt from there has proven who it is.
+	constexpr void proven(const Address &from, u64 now)
+	{
+		Known *oldest = &known_[0];
+		for (Known &known : known_) {
+			if (known.used && known.address == from) {
+				known.since = now;
+				return;
+			}
+			if (!known.used || (oldest->used && known.since < oldest->since))
+				oldest = &known;
+		}
+		*oldest = {.address = from, .used = true, .since = now};
+	}
+
+	constexpr bool is_stranger(const Address &from) const
+	{
+		for (const Known &known : known_)
+			if (known.used && known.address == from)
+				return false;
+		return true;
 	}
 
 private:
+	// Counts up to a limit, and down by one in each so many milliseconds.
+	struct Count {
+		u64 value = 0; // at `since`
+		u64 since = 0;
+
+		constexpr u64 elapsed(u64 now) const { return now > since ? now - since : 0; }
+
+		constexpr u64 at(u64 now, u64 ms_each) const
+		{
+			const u64 given_back = elapsed(now) / ms_each;
+			return value > given_back ? value - given_back : 0;
+		}
+
+		// Whether it was below the limit.
+		constexpr bool add(u64 now, u64 ms_each, u64 limit)
+		{
+			const u64 before = at(now, ms_each);
+			value = cxxrt::min_of<u64>(before + 1, limit);
+			// What is on its way to be given back is kept.
+			since = before ? since + elapsed(now) / ms_each * ms_each : now;
+			return before < limit;
+		}
+	};
+
 	struct Place {
 		Address address = {};
-		u64 failures = 0; // at `since`; 0 is a free place
+		Count failures = {}; // 0 is a free place
+	};
+
+	struct Known {
+		Address address = {};
+		bool used = false;
 		u64 since = 0;
 	};
 
-	static constexpr u64 elapsed(const Place &place, u64 now)
-	{
-		return now > place.since ? now - place.since : 0;
-	}
-
-	static constexpr u64 failures(const Place &place, u64 now)
-	{
-		const u64 given_back = elapsed(place, now) / kMsPerFailure;
-		return place.failures > given_back ? place.failures - given_back : 0;
-	}
-
-	constexpr const Place *find(const Address &address) const
+	constexpr u64 failures_of(const Address &address, u64 now) const
 	{
 		for (const Place &place : places_)
-			if (place.failures && place.address == address)
-				return &place;
-		return nullptr;
+			if (place.failures.value && place.address == address)
+				return place.failures.at(now, kMsPerFailure);
+		return 0;
 	}
 
 	constexpr Place &find_or_make(const Address &address, u64 now)
 	{
 		Place *least = &places_[0];
 		for (Place &place : places_) {
-			if (place.failures && place.address == address)
+			if (place.failures.value && place.address == address)
 				return place;
-			if (failures(place, now) < failures(*least, now))
+			if (place.failures.at(now, kMsPerFailure) <
+			    least->failures.at(now, kMsPerFailure))
 				least = &place;
 		}
-		*least = {.address = address, .failures = 0, .since = now};
+		*least = {.address = address, .failures = {.value = 0, .since = now}};
 		return *least;
 	}
 
 	Place places_[kPlaces] = {};
+	Known known_[kKnown] = {};
+	Count strangers_ = {};
 };
 
 } // namespace rtrs

@@ -69,6 +69,7 @@ Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
 	// parse_connect_request() found that there is so much.
 	__builtin_memcpy(exchange->request, request.private_data, sizeof(exchange->request));
 	exchange->from = real_address(id);
+	exchange->stranger = server.is_stranger(exchange->from);
 	if (life.lives || (sibling && sibling->proof()->life == SessionLife::Begins))
 		exchange->life = SessionLife::Joins;
 	const u32 instance = life.lives ? life.instance
@@ -110,16 +111,18 @@ Status Applicants::begin_session(Path &path)
 	});
 }
 
-u32 Applicants::asking(const FailureLimit<>::Address &from)
+Asking Applicants::asking(const FailureLimit<>::Address &from)
 {
 	return list_.with([&](State &s) {
-		u32 count = 0;
+		Asking asking;
 		for (Path &path : s.list) {
 			const Exchange &exchange = *path.proof();
-			count += exchange.from == from &&
-				 READ_ONCE(exchange.state) != ServerAuth::Proven;
+			if (READ_ONCE(exchange.state) == ServerAuth::Proven)
+				continue;
+			asking.same += exchange.from == from;
+			asking.strangers += exchange.stranger;
 		}
-		return count;
+		return asking;
 	});
 }
 

@@ -32,8 +32,8 @@ public:
 	// The path has joined a session, which has its reference from here on. False if it is
 	// closing, and goes no further.
 	bool promote(Path &path);
-	// How many attempts from there have not proven anything yet. May sleep.
-	u32 asking(const FailureLimit<>::Address &from);
+	// Attempts that have not proven anything yet, seen from there. May sleep.
+	Asking asking(const FailureLimit<>::Address &from);
 	// Nothing of the path is left; drops the list's reference.
 	void remove(Path &path);
 	void close_all();

@@ -29,6 +29,7 @@ enum class SessionLife : u8 {
 struct Exchange {
 	ServerAuth state = ServerAuth::Undecided;
 	FailureLimit<>::Address from = {}; // where the client really is
+	bool stranger = false;		   // nobody there has proven anything of late
 	ServerNonce nonce = {};
 	SessionLife life = SessionLife::MayBegin; // under the lock of those who apply
 	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0

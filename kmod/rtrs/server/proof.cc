@@ -81,6 +81,7 @@ Status Path::check_proof()
 	wanted_name_.assign(name->view());
 	// Before the path ends anything that has the name.
 	TRY(check_name());
+	server_.proof_was_right(exchange.from);
 	return exchange.go(ServerAuthEvent::Right) ? Status() : Status(err::eproto);
 }
 

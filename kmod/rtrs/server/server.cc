@@ -155,10 +155,23 @@ bool Server::proof_failed(const FailureLimit<>::Address &from)
 	return failures_.with([&](auto &limit) { return limit.failed(from, now_ms()); });
 }
 
+void Server::proof_was_right(const FailureLimit<>::Address &from)
+{
+	failures_.with([&](auto &limit) { limit.proven(from, now_ms()); });
+}
+
+bool Server::is_stranger(const FailureLimit<>::Address &from)
+{
+	return failures_.with([&](auto &limit) { return limit.is_stranger(from); });
+}
+
 bool Server::may_ask(const rdma_cm_id &id, ConnectionId cid)
 {
 	const FailureLimit<>::Address from = real_address(id);
-	const u32 asking = cid.is_service() ? applicants_.asking(from) : 0;
+	if (!cid.is_service())
+		return failures_.with(
+		    [&](auto &limit) { return limit.allows_more(from, now_ms()); });
+	const Asking asking = applicants_.asking(from);
 	return failures_.with([&](auto &limit) { return limit.allows(from, now_ms(), asking); });
 }
 

@@ -79,6 +79,9 @@ public:
 	void remove_applicant(Path &path);
 	// An attempt from there has not proven anything; whether the log should tell. Any context.
 	bool proof_failed(const FailureLimit<>::Address &from);
+	// One has: no flood of others keeps who is there out from now on. Any context.
+	void proof_was_right(const FailureLimit<>::Address &from);
+	bool is_stranger(const FailureLimit<>::Address &from);
 
 private:
 	using SessionList = cxxrt::List<Session, &Session::server_node>;

@@ -83,9 +83,32 @@ Plan plan_of_all(const Config &config, bool devices, bool exports)
 	return plan;
 }
 
+// Without the paths that start where this machine has no address, if that leaves any.
+void leave_out_absent(const Host &host, std::vector<std::string> &paths)
+{
+	const std::vector<NetAddress> addresses = host.addresses();
+	std::vector<std::string> present;
+	for (const std::string &path : paths) {
+		const std::string source = path.substr(0, path.find('@'));
+		if (source == path || source.starts_with("gid:") ||
+		    std::any_of(addresses.begin(), addresses.end(), [&](const NetAddress &a) {
+			    return comparable_path(a.address) == comparable_path(source);
+		    }))
+			present.push_back(path);
+	}
+	if (!present.empty())
+		paths = present;
+}
+
 Exit apply(Call &call)
 {
-	const Config config = read_config(call.host);
+	Config config = read_config(call.host);
+	if (call.has("present-paths")) {
+		for (SessionConfig &session : config.sessions)
+			leave_out_absent(call.host, session.paths);
+		for (DeviceConfig &device : config.devices)
+			leave_out_absent(call.host, device.request.paths);
+	}
 	if (!call.arguments.empty() && (call.has("exports") || call.has("devices")))
 		throw Failure(Exit::Usage, "apply: name devices, or a kind of objects, not both");
 	const Plan plan = call.arguments.empty()
@@ -237,7 +260,10 @@ std::vector<Command> config_commands()
 	     {{"NAME", "a device of the configuration; all, and the exports, if not given",
 	       "mapping", false, true}},
 	     {{"devices", 0, "", "devices only"},
-	      {"exports", 0, "", "exports, and names of keys, only"}},
+	      {"exports", 0, "", "exports, and names of keys, only"},
+	      {"present-paths", 0, "",
+	       "leave out paths from addresses that this machine does not have, as in an "
+	       "initramfs"}},
 	     {{"rnbdadm apply", ""}, {"rnbdadm apply vm1 --dry-run", ""}},
 	     &kOutcomeKind,
 	     apply},

@@ -254,6 +254,20 @@ std::vector<Command> generate_commands()
 	     generate_units,
 	     false,
 	     ""},
+	    {"generate initramfs",
+	     "write what an initramfs needs to map devices",
+	     "Prints the names of the devices with 'initramfs = yes' in rnbd.conf(5). With FOLDER, "
+	     "writes there, below etc/rnbd, a configuration of these devices alone, and the newest "
+	     "generation of each key that their sessions have. Called by the hook of "
+	     "initramfs-tools. Does nothing if there is no such device, and fails if one of them, "
+	     "or its key, cannot be used as it is.",
+	     {{"FOLDER", "what becomes the root of the initramfs", "file", false}},
+	     {},
+	     {{"rnbdadm generate initramfs", "what an initramfs would map"}},
+	     nullptr,
+	     generate_initramfs,
+	     false,
+	     ""},
 	    {"complete",
 	     "print names for a completion",
 	     "",

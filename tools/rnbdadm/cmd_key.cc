@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // key ...: the secrets by which machines prove who they are, on the disk and in the kernel.
+#include "config.hh"
 #include "keys.hh"
 #include "mapping.hh"
 #include "text.hh"
@@ -137,6 +138,20 @@ void refuse_unknown(const Key *have)
 				name_of(have->id)));
 }
 
+// It has the key that was the newest when it was made.
+void remind_of_initramfs(Call &call, const rtrs::KeyName &name)
+{
+	const Config config = read_config(call.host);
+	for (const DeviceConfig &device : config.devices)
+		if (config.in_initramfs(device.name) && device.request.key == name.c_str()) {
+			call.terminal.err << fmt::format(
+			    "the initramfs maps {} with this key, and needs the new one: "
+			    "update-initramfs -u\n",
+			    device.name);
+			return;
+		}
+}
+
 Exit key_add(Call &call)
 {
 	const Keys all = read_keys(call.host);
@@ -163,6 +178,7 @@ Exit key_add(Call &call)
 	if (call.dry_run)
 		return Exit::Done;
 	print_made(call, key);
+	remind_of_initramfs(call, id.name);
 	if (!all.keyring)
 		call.terminal.err
 		    << "rtrs_core is not loaded: rnbdadm key load loads it, with all keys\n";

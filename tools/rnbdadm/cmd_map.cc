@@ -72,6 +72,7 @@ Exit unmap(Call &call)
 		need_client(call.host);
 	std::vector<Device> devices = read_devices(call.host), chosen;
 	bool all = call.has("all"), others = call.has("others-too");
+	const Config config = call.has("spare-initramfs") ? read_config(call.host) : Config();
 	if (all == !call.arguments.empty())
 		throw Failure(Exit::Usage, "unmap: name devices, or give --all");
 	if (others && !all)
@@ -92,6 +93,8 @@ Exit unmap(Call &call)
 			unmap_device(call, chosen[i], call.has("force"));
 		});
 	return call.each(call.arguments.size(), [&](std::size_t i) {
+		if (config.in_initramfs(call.arguments[i]))
+			return call.say(call.arguments[i] + " is the initramfs's, and stays");
 		try {
 			unmap_device(call, one_device(devices, call.arguments[i]),
 				     call.has("force"));
@@ -331,6 +334,8 @@ std::vector<Command> map_commands()
 	     {{"DEVICE", "a mapped device, by any of its names", "device", false, true}},
 	     {{"force", 'f', "", "remove it even if it is open"},
 	      {"if-mapped", 0, "", "a device that is not mapped is no failure"},
+	      {"spare-initramfs", 0, "",
+	       "leave alone what the configuration has in an initramfs, by its name there"},
 	      {"all", 0, "", "every device that this program has mapped"},
 	      {"others-too", 0, "", "with --all: those that others have mapped as well"}},
 	     {{"rnbdadm unmap rnbd0", "by the name of the disk"},

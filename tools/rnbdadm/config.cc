@@ -36,6 +36,11 @@ bool Config::faulty(const std::string &kind, const std::string &name) const
 			   [&](const Mistake &m) { return m.kind == kind && m.name == name; });
 }
 
+bool Config::in_initramfs(const std::string &device) const
+{
+	return std::find(initramfs.begin(), initramfs.end(), device) != initramfs.end();
+}
+
 bool is_device_name(const std::string &name)
 {
 	auto legal = [](unsigned char c) {
@@ -116,6 +121,7 @@ public:
 		config_.mistakes = all_.mistakes;
 		// What a device inherits must be known before it is read.
 		each("session", [&](const Section &s) { config_.sessions.push_back(session(s)); });
+		find_initramfs();
 		each("device", [&](const Section &s) { config_.devices.push_back(device(s)); });
 		each("export", [&](const Section &s) { config_.exports.push_back(exported(s)); });
 		each("key", [&](const Section &s) { config_.name_lists.push_back(names(s)); });
@@ -136,6 +142,17 @@ private:
 				config_.mistakes.push_back(
 				    {place_, section.kind, section.name, failure.what()});
 			}
+		}
+	}
+
+	// A machine may depend on it, so what is meant counts even if it cannot be read.
+	void find_initramfs()
+	{
+		for (const Section &section : all_.sections) {
+			const Entry *entry = section.find("initramfs");
+			if (section.kind == "device" && entry && entry->value != "no" &&
+			    !config_.in_initramfs(section.name))
+				config_.initramfs.push_back(section.name);
 		}
 	}
 
@@ -177,6 +194,8 @@ private:
 		for (const Entry &entry : section.entries)
 			if (entry.key == "path")
 				config.paths.push_back(canonical_path(entry.value));
+			else if (entry.key == "soft-roce")
+				config.soft_roce.push_back(entry.value);
 		if (const Entry *entry = inherited(section, "port"))
 			config.port = parse_signed(entry->value).value_or(1234);
 		if (const Entry *entry = inherited(section, "auth"))

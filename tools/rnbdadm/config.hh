@@ -20,6 +20,7 @@ struct SessionConfig {
 	std::string auth; // empty: as the module has it
 	std::string key;
 	std::map<std::string, std::string> settings; // names of session_settings()
+	std::vector<std::string> soft_roce;	     // network interfaces, for an initramfs
 };
 
 struct DeviceConfig {
@@ -43,10 +44,13 @@ struct Config {
 	std::vector<DeviceConfig> devices;
 	std::vector<ExportConfig> exports;
 	std::vector<NameListConfig> name_lists;
+	// Devices that an initramfs maps, by name; those with a mistake, too.
+	std::vector<std::string> initramfs;
 	// What is described in a section with a mistake is not among the above.
 	std::vector<Mistake> mistakes;
 
 	bool faulty(const std::string &kind, const std::string &name) const;
+	bool in_initramfs(const std::string &device) const;
 	const SessionConfig *session(const std::string &name) const;
 	const DeviceConfig *device(const std::string &name) const;
 };

@@ -51,6 +51,12 @@ const std::vector<ConfigKey> &config_keys()
 	     "whether both sides prove who they are: off, optional or required"},
 	    {"key", "NAME", true, true, false, false, false,
 	     "name of the key by which they do, which is in the kernel's keyring"},
+	    {"initramfs", "yes|no", false, false, true, false, false,
+	     "yes: an initramfs maps it, with the key of its session, before the root file system "
+	     "is mounted; it then stays mapped until the machine goes down. See INITRAMFS below"},
+	    {"soft-roce", "INTERFACE", false, true, false, false, true,
+	     "network interface that becomes a soft-RoCE device in an initramfs, and nowhere else, "
+	     "before it maps a device of the session"},
 	    {"client", "SESSION", false, false, false, true, true,
 	     "session that may use the export, or 'name*' for all that begin so; without, all may"},
 	    {"client", "SESSION", false, false, false, false, true,
@@ -97,6 +103,17 @@ std::int64_t number(const Entry &entry, std::int64_t min, std::int64_t max)
 	return *value;
 }
 
+// As the kernel has it, without what a shell or a path would take for something else.
+bool is_interface_name(const std::string &name)
+{
+	constexpr std::size_t kLongest = 15;
+	auto legal = [](unsigned char c) {
+		return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '@';
+	};
+	return !name.empty() && name.size() <= kLongest && std::isalnum(name[0]) &&
+	       std::all_of(name.begin(), name.end(), legal);
+}
+
 // Values that stand for themselves are judged where they stand, used or not.
 void check_value(const Entry &entry, const std::string &kind)
 {
@@ -122,6 +139,13 @@ void check_value(const Entry &entry, const std::string &kind)
 			      fmt::format("'{}' cannot be the name of a key", entry.value));
 	if (entry.key == "client" && kind == "key")
 		check_client_rule(entry.value);
+	if (entry.key == "initramfs" && entry.value != "yes" && entry.value != "no")
+		throw Failure(Exit::Config,
+			      fmt::format("initramfs '{}' is not yes or no", entry.value));
+	if (entry.key == "soft-roce" && !is_interface_name(entry.value))
+		throw Failure(
+		    Exit::Config,
+		    fmt::format("'{}' cannot be the name of a network interface", entry.value));
 	std::vector<std::string> modes = {"ro", "rw", "migration"};
 	if (entry.key == "access" &&
 	    std::find(modes.begin(), modes.end(), entry.value) == modes.end())

@@ -17,6 +17,9 @@ std::string bash_completion();
 std::string zsh_completion();
 std::string json_schema();
 
+// The command "generate initramfs".
+Exit generate_initramfs(Call &call);
+
 // Live names for completion: devices, sessions, paths ...
 std::vector<std::string> live_names(const Host &host, const std::string &kind);
 

@@ -260,6 +260,18 @@ std::string man_config()
 				    key.many ? "; may be repeated" : "", quoted(key.help));
 	}
 	text += ".SH EXAMPLE\n.nf\n" + quoted(kSample) + ".fi\n";
+	text += ".SH INITRAMFS\n";
+	text += paragraphs(
+	    "A device with 'initramfs = yes' can have the root file system. The hook of "
+	    "initramfs-tools puts into the initramfs the modules, rnbdadm, a configuration of "
+	    "these devices alone, and the newest generation of the keys of their sessions; an "
+	    "initramfs with a key can be read by root only. Without such a device nothing is put "
+	    "there. The initramfs configures the network by the kernel's parameter ip=, makes what "
+	    "'soft-roce' names, loads the keys and maps the devices by the paths from addresses "
+	    "that it has then, for rnbd.timeout= seconds, 180 if not given. After each change of "
+	    "what it has, such as a new generation of a key: update-initramfs -u. "
+	    "rnbd@NAME.service takes such a device as it is, and leaves it mapped when it stops. "
+	    "Give it 'no-path-timeout = -1': I/O of a root file system must wait, not fail.");
 	text += ".SH FILE SYSTEMS\n";
 	text += paragraphs(
 	    "In /etc/fstab give the option _netdev, so that the file system is mounted after the "

@@ -17,6 +17,9 @@ install:
 		'$d$(units)/'
 	install -D -m 755 packaging/systemd/rnbd-server '$d/usr/lib/rnbd/rnbd-server'
 	install -D -m 755 packaging/systemd/rnbd-generator '$d/lib/systemd/system-generators/rnbd-generator'
+	install -D -m 755 packaging/initramfs/hook '$d/usr/share/initramfs-tools/hooks/rnbd'
+	install -D -m 644 packaging/initramfs/conf-hook '$d/usr/share/initramfs-tools/conf-hooks.d/rnbd'
+	install -D -m 755 packaging/initramfs/map '$d/usr/share/initramfs-tools/scripts/local-top/rnbd'
 	install -D -m 644 packaging/etc/60-rnbd.rules '$d/lib/udev/rules.d/60-rnbd.rules'
 	install -D -m 644 packaging/etc/rnbd.tmpfiles '$d/usr/lib/tmpfiles.d/rnbd.conf'
 	# What an administrator has edited stays.

@@ -18,6 +18,7 @@ from .kernel import Kernel, closure
 BUSYBOX = Path("/usr/bin/busybox")
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 NETWORK = GUEST / "network"
+MOUNTS = GUEST / "installed"
 # Before all else in PATH: what scripts call most, from a package in which a program takes a third of the time to start.
 QUICK = {name: f"/usr/lib/klibc/bin/{name}" for name in ("cat", "sleep", "true")}
 
@@ -87,7 +88,7 @@ def build(kernel: Kernel, path: Path, early: list[str]) -> None:
     archive = Archive()
     folders(archive)
     archive.file("bb/busybox", (kernel.usr / BUSYBOX.relative_to("/usr")).read_bytes())
-    for file in (GUEST / "init", NETWORK, agent(kernel.arch)):
+    for file in (GUEST / "init", MOUNTS, NETWORK, agent(kernel.arch)):
         archive.file(file.name, file.read_bytes())
     for n, module in enumerate(closure(kernel.modules, early)):
         archive.file(f"early/{n:02}.ko", (kernel.modules / module).read_bytes(), 0o644)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -148,6 +149,16 @@ class Lab:
             self.past[role] += machine.log()
             machine.kill()
         self._start(machine)
+
+    def replace(self, role: str, command_line: str, **changes: object) -> None:
+        """Another machine in the place of one, which is switched off, on its cables; its log until now still counts."""
+        old = self.machines[role]
+        self.past[role] += old.log()
+        old.kill()
+        n = ROLES.index(role)
+        spec = dataclasses.replace(old.spec, command_line=f"{old.spec.command_line} {command_line}".strip(), **changes)
+        self.machines[role] = qemu.QemuMachine(spec, [cable.ends[n] for cable in self.cables[:self.nics]], self.accel)
+        self._start(self.machines[role])
 
     def mark(self, title: str) -> None:
         """A new scenario begins: logs count from here on."""

@@ -55,6 +55,7 @@ class Spec:
     nics: int = 2
     command_line: str = ""
     disk: Path | None = None  # of an installed system: system.py
+    initrd: Path | None = None  # of an installed system without a disk, instead of the harness's own: rooted.py
     plugin: Path | None = None  # of QEMU, which gets out=<counts of the machine> as its argument
 
 
@@ -138,7 +139,8 @@ class Machine:
     def power_off(self, limit: float = 90.0) -> None:
         """Shut it down: an installed system in the order of its units, else the kernel alone."""
         assert self._process
-        self.run("systemctl --no-block poweroff" if self.spec.disk else "(sleep 0.2; /bb/busybox poweroff -f) &")
+        installed = self.spec.disk or self.spec.initrd
+        self.run("systemctl --no-block poweroff" if installed else "(sleep 0.2; /bb/busybox poweroff -f) &")
         try:
             self._process.wait(limit * scale())
         except subprocess.TimeoutExpired:

@@ -62,8 +62,9 @@ class QemuMachine(Machine):
 
     def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
         spec = self.spec
-        initrd = folder / "initramfs.cpio"
-        initramfs.build(spec.kernel, initrd, EARLY_SYSTEM if spec.disk else EARLY)
+        initrd = spec.initrd or folder / "initramfs.cpio"
+        if not spec.initrd:
+            initramfs.build(spec.kernel, initrd, EARLY_SYSTEM if spec.disk else EARLY)
         control, control_theirs = socket.socketpair()
         monitor, monitor_theirs = socket.socketpair()
         self._monitor = Monitor(monitor)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from . import debian, initramfs, make
@@ -59,17 +60,6 @@ MASKED = ("systemd-hwdb-update.service", "systemd-logind.service", "getty.target
           "systemd-pcrphase-sysinit.service", "systemd-machine-id-commit.service")
 
 
-def make_disk(path: Path) -> None:
-    """A new disk of a system on which nothing of the project is installed."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        _fill(root)
-        with path.open("wb") as f:
-            f.truncate(SIZE)
-        subprocess.run(["/sbin/mkfs.ext4", "-q", "-O", "^metadata_csum", "-E", "root_owner=0:0",
-                        "-d", str(root), str(path)], check=True)
-
-
 def _fill(root: Path) -> None:
     for name in FOLDERS:
         (root / name).mkdir(parents=True, exist_ok=True)
@@ -105,7 +95,6 @@ def _fill(root: Path) -> None:
     shutil.copy(initramfs.BUSYBOX, root / "bb/busybox")
     for file in (initramfs.NETWORK, initramfs.agent()):
         shutil.copy(file, root / file.name)
-    _fill_dpkg(root / "var/lib/dpkg")
 
 
 def _needed() -> list[str]:
@@ -117,8 +106,9 @@ def _needed() -> list[str]:
     return sorted(names - {deb.name.partition("_")[0] for deb in debs})
 
 
-def _fill_dpkg(folder: Path) -> None:
+def _fill_dpkg(root: Path) -> None:
     """dpkg's list of what is installed, with no more than what it will ask for: the whole takes it minutes here."""
+    folder = root / "var/lib/dpkg"
     status = subprocess.run(["dpkg-query", "--status", *_needed()], capture_output=True, text=True, check=True).stdout
     (folder / "status").write_text(status, encoding="utf-8")
     (folder / "available").touch()
@@ -127,3 +117,15 @@ def _fill_dpkg(folder: Path) -> None:
         if line.startswith("Package: "):
             for name in (line.split()[1], f"{line.split()[1]}:amd64"):
                 (folder / f"info/{name}.list").touch()
+
+
+def make_disk(path: Path, size: int = SIZE, more: Callable[[Path], None] = _fill_dpkg) -> None:
+    """A new disk of a system on which nothing of the project is installed; `more` puts something into its root."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        _fill(root)
+        more(root)
+        with path.open("wb") as f:
+            f.truncate(size)
+        subprocess.run(["/sbin/mkfs.ext4", "-q", "-O", "^metadata_csum", "-E", "root_owner=0:0",
+                        "-d", str(root), str(path)], check=True)

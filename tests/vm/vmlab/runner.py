@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def folder(lab: Lab, scenario: Scenario) -> Path:
 
 def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     begin = time.monotonic()
-    reason = _not_for(lab, scenario)
+    reason = _not_for(lab, scenario) or no_time_left(os.environ, time.time())
     if reason:
         return Outcome(scenario.name, "skipped", 0, [reason])
     reasons: list[str] = []
@@ -123,6 +124,13 @@ def _not_for(lab: Lab, scenario: Scenario) -> str:
         return f"not on a {lab.kernel.kind} kernel"
     theirs = [role for role in scenario.ours if not lab.ours(role)]
     return f"{' and '.join(theirs)} is the in-tree module" if theirs else ""
+
+
+def no_time_left(environment: Mapping[str, str], now: float) -> str:
+    """Nothing begins after RNBD_VM_UNTIL, seconds since the epoch: who waits for so long has all verdicts by then, and
+    the names of those that are missing."""
+    until = environment.get("RNBD_VM_UNTIL")
+    return "no time left" if until and now > int(until) else ""
 
 
 def _where(error: BaseException) -> str:

@@ -401,6 +401,11 @@ class RunnerTest(unittest.TestCase):
         outcomes.append(runner.Outcome("d", "failed", 1, ["x"]))
         self.assertEqual(runner.summary(outcomes), ("41 passed, 1 failed, 1 skipped", False))
 
+    def test_time(self) -> None:
+        self.assertEqual(runner.no_time_left({}, 1e9), "")
+        self.assertEqual(runner.no_time_left({"RNBD_VM_UNTIL": "1000"}, 999.5), "")
+        self.assertEqual(runner.no_time_left({"RNBD_VM_UNTIL": "1000"}, 1000.5), "no time left")
+
 
 class RecordTest(unittest.TestCase):
     def test_one_report_for_each_series(self) -> None:

@@ -52,6 +52,15 @@ def findings(text: str) -> list[str]:
     return bad
 
 
+def first_report(text: str, most: int = 60) -> list[str]:
+    """The first finding of a log with what follows it: often only the output of a run is kept, and no log."""
+    lines = text.splitlines()
+    for n, line in enumerate(lines):
+        if findings(line):
+            return [line.strip() for line in lines[n:n + most]]
+    return []
+
+
 def leaks(report: str) -> list[str]:
     """The objects in what kmemleak's file says, without the known ones."""
     objects = re.split(r"^(?=unreferenced object )", report, flags=re.MULTILINE)

@@ -8,7 +8,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import klog
@@ -24,6 +24,7 @@ class Outcome:
     seconds: float
     reasons: list[str]
     count: int = 1  # tests that this stands for, if passed
+    report: list[str] = field(default_factory=list)  # what a kernel said of it
 
 
 def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
@@ -52,7 +53,7 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
         lines = [f"{word} {outcome.name:<36} {outcome.seconds:6.1f} s{note}"]
         if outcome.verdict == "failed":
             reasons = [reason.strip().replace("\n", "\n     ") for reason in outcome.reasons[:12]]
-            lines += [f"     {line}" for line in (*reasons, f"logs: {folder(lab, scenario)}")]
+            lines += [f"     {line}" for line in (*reasons, *outcome.report, f"logs: {folder(lab, scenario)}")]
         # At once: other laboratories write to the same place.
         print("\n".join(lines), flush=True)
     leaks = _more(leaks, lab.leaks())
@@ -78,6 +79,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     if reason:
         return Outcome(scenario.name, "skipped", 0, [reason])
     reasons: list[str] = []
+    report: list[str] = []
     out = folder(lab, scenario)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
@@ -100,6 +102,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
         for role, machine in lab.machines.items():
             if not scenario.spoils:
                 problems += [f"{role}: {line}" for line in [*klog.findings(lab.past[role]), *machine.judge()]]
+                report = report or klog.first_report(lab.past[role] + machine.log(sync=False))
             if verdict == "failed" or problems:
                 machine.dump_blocked()
             (out / f"{role}.log").write_text(lab.past[role] + machine.log(sync=False), encoding="utf-8")
@@ -116,7 +119,9 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     if verdict == "failed":
         (out / "reasons").write_text("\n".join(reasons) + "\n", encoding="utf-8")
         lab.shutdown()
-    return Outcome(scenario.name, verdict, time.monotonic() - begin, reasons, count if verdict == "passed" else 1)
+    if verdict != "passed":
+        count = 1
+    return Outcome(scenario.name, verdict, time.monotonic() - begin, reasons, count, report)
 
 
 def _not_for(lab: Lab, scenario: Scenario) -> str:

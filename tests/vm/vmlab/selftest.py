@@ -75,6 +75,12 @@ class Klog(unittest.TestCase):
     def test_good_lines(self) -> None:
         self.assertEqual(klog.findings(GOOD), [])
 
+    def test_first_report(self) -> None:
+        log = GOOD.strip() + "\n[    9.1] WARNING: x\n[    9.2]  because\n[    9.3] BUG: y\n"
+        self.assertEqual(klog.first_report(log), ["[    9.1] WARNING: x", "[    9.2]  because", "[    9.3] BUG: y"])
+        self.assertEqual(klog.first_report(log, 2), ["[    9.1] WARNING: x", "[    9.2]  because"])
+        self.assertEqual(klog.first_report(GOOD), [])
+
     def test_leaks(self) -> None:
         known, other = LEAKS.split("---\n")
         self.assertEqual(klog.leaks(known), [])

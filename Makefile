@@ -18,7 +18,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: install clean check unit cxxrt cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12 vm-7.3 vm-arm64
 .PHONY: matrix soak bench bench-modules
-.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm deb packages
+.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb packages
 
 # Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules.
 # Modules that are tests stay out. Kbuild signs only with a key, and runs depmod only with System.map,
@@ -123,6 +123,9 @@ rnbdadm-texts: rnbdadm
 install-rnbdadm: rnbdadm-texts
 	$(MAKE) -f packaging/install.mk install
 
+uninstall-rnbdadm:
+	$(MAKE) -f packaging/install.mk uninstall
+
 deb:
 	packaging/deb
 
@@ -155,6 +158,7 @@ help:
 #? make rnbdadm      build the administration tool, build/rnbdadm/rnbdadm
 #? make rnbdadm-test its tests, and those of the texts and units that come with it
 #? make install-rnbdadm  install it with manual pages, completions, units and udev rules
+#? make uninstall-rnbdadm  remove all of that, but what was edited in /etc
 #? make deb         Debian packages, into build/deb: rnbdadm, its debug symbols, rnbd-dkms
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
@@ -167,6 +171,7 @@ help:
 #? make clean       remove everything that was built
 #?
 #? KDIR=DIR         headers or build folder of another kernel to build for
+#? DESTDIR=DIR PREFIX=/usr/local  for install-rnbdadm and uninstall-rnbdadm: a root, and instead of /usr
 #? BUILD=DIR        where to build; default build/<release of that kernel>
 #? ARCH=um SUBARCH=x86_64 with the KDIR of a user-mode kernel
 #? ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- with one of arm64

@@ -1,32 +1,65 @@
 # SPDX-License-Identifier: GPL-2.0
-# Installs the program and all that comes with it below $(DESTDIR); `rnbdadm` and the generated texts
-# must be built. The same for `make install-rnbdadm` and for the package.
+# Installs the program and all that comes with it below $(DESTDIR), or takes it away; `rnbdadm` and the generated
+# texts must be built to be installed. The same for `make install-rnbdadm` and for the package.
+#
+# PREFIX is /usr or /usr/local: where else do systemd and udev look? initramfs-tools knows one folder only, and what
+# an administrator edits is in /etc.
+PREFIX ?= /usr
 DOC ?= /usr/local/share/doc/rnbdadm
 d := $(DESTDIR)
-units := /lib/systemd/system
+man := $(PREFIX)/share/man
+# Debian 12 looks for its own in /lib.
+lib := $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)
+units := $(lib)/systemd/system
+zsh := $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+initramfs := /usr/share/initramfs-tools
 
-.PHONY: install
+# mode:source:place, of all but manual pages and what may be edited.
+files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
+	644:build/rnbdadm.bash:$(PREFIX)/share/bash-completion/completions/rnbdadm \
+	644:build/_rnbdadm:$(zsh)/_rnbdadm \
+	$(foreach unit,$(wildcard $(addprefix packaging/systemd/*.,service target timer)), \
+		644:$(unit):$(units)/$(notdir $(unit))) \
+	755:packaging/systemd/rnbd-server:$(PREFIX)/lib/rnbd/rnbd-server \
+	755:packaging/systemd/rnbd-generator:$(lib)/systemd/system-generators/rnbd-generator \
+	755:packaging/initramfs/hook:$(initramfs)/hooks/rnbd \
+	644:packaging/initramfs/conf-hook:$(initramfs)/conf-hooks.d/rnbd \
+	755:packaging/initramfs/map:$(initramfs)/scripts/local-top/rnbd \
+	644:packaging/etc/60-rnbd.rules:$(lib)/udev/rules.d/60-rnbd.rules \
+	644:packaging/etc/rnbd.tmpfiles:$(PREFIX)/lib/tmpfiles.d/rnbd.conf \
+	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
+	644:packaging/etc/multipath-rnbd.conf:$(DOC)/multipath-rnbd.conf \
+	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md
+edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf \
+	packaging/etc/rdma-modules-rnbd.conf:/etc/rdma/modules/rnbd.conf
+# What is ours alone, innermost first.
+folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd $(DOC)
+
+part = $(word $(1),$(subst :, ,$(2)))
+define line
+
+
+endef
+# These name the program by its place; in an initramfs that is always the same.
+naming := $(foreach f,$(files),$(if $(filter packaging/systemd/% packaging/initramfs/%,$(call part,2,$f)), \
+	'$d$(call part,3,$f)'))
+program := s,/usr/sbin/rnbdadm,$(PREFIX)/sbin/rnbdadm,
+
+.PHONY: install uninstall
 install:
-	install -D -m 755 build/rnbdadm/rnbdadm '$d/usr/sbin/rnbdadm'
-	install -d '$d/usr/share/man/man8' '$d/usr/share/man/man5' '$d$(units)' '$d/etc/rnbd/rnbd.conf.d'
-	install -m 644 build/man/*.8 '$d/usr/share/man/man8/'
-	install -m 644 build/man/*.5 '$d/usr/share/man/man5/'
-	install -D -m 644 build/rnbdadm.bash '$d/usr/share/bash-completion/completions/rnbdadm'
-	install -D -m 644 build/_rnbdadm '$d/usr/share/zsh/vendor-completions/_rnbdadm'
-	install -m 644 packaging/systemd/*.service packaging/systemd/*.target packaging/systemd/*.timer \
-		'$d$(units)/'
-	install -D -m 755 packaging/systemd/rnbd-server '$d/usr/lib/rnbd/rnbd-server'
-	install -D -m 755 packaging/systemd/rnbd-generator '$d/lib/systemd/system-generators/rnbd-generator'
-	install -D -m 755 packaging/initramfs/hook '$d/usr/share/initramfs-tools/hooks/rnbd'
-	install -D -m 644 packaging/initramfs/conf-hook '$d/usr/share/initramfs-tools/conf-hooks.d/rnbd'
-	install -D -m 755 packaging/initramfs/map '$d/usr/share/initramfs-tools/scripts/local-top/rnbd'
-	install -D -m 644 packaging/etc/60-rnbd.rules '$d/lib/udev/rules.d/60-rnbd.rules'
-	install -D -m 644 packaging/etc/rnbd.tmpfiles '$d/usr/lib/tmpfiles.d/rnbd.conf'
+	install -d '$d$(man)/man8' '$d$(man)/man5' '$d/etc/rnbd/rnbd.conf.d'
+	install -m 644 build/man/*.8 '$d$(man)/man8/'
+	install -m 644 build/man/*.5 '$d$(man)/man5/'
+	$(foreach f,$(files),install -D -m $(call part,1,$f) $(call part,2,$f) '$d$(call part,3,$f)'$(line)	)
+	$(if $(filter /usr,$(PREFIX)),,sed -i -e '/^copy_exec/$(program)' -e '/^copy_exec/!$(program)g' \
+		-e 's,/usr/lib/rnbd/,$(PREFIX)/lib/rnbd/,g' $(naming))
 	# What an administrator has edited stays.
-	[ -e '$d/etc/rnbd/rnbd.conf' ] || \
-		install -D -m 644 packaging/etc/rnbd.conf '$d/etc/rnbd/rnbd.conf'
-	[ -e '$d/etc/rdma/modules/rnbd.conf' ] || \
-		install -D -m 644 packaging/etc/rdma-modules-rnbd.conf '$d/etc/rdma/modules/rnbd.conf'
-	install -D -m 644 packaging/grafana-rnbd.json '$d$(DOC)/grafana-rnbd.json'
-	install -D -m 644 packaging/etc/multipath-rnbd.conf '$d$(DOC)/multipath-rnbd.conf'
-	install -D -m 644 Documentation/admin-guide.md '$d$(DOC)/admin-guide.md'
+	$(foreach f,$(edited),[ -e '$d$(call part,2,$f)' ] || \
+		install -D -m 644 $(call part,1,$f) '$d$(call part,2,$f)'$(line)	)
+
+# Manual pages are those of any version.
+uninstall:
+	$(foreach f,$(files),rm -f '$d$(call part,3,$f)'$(line)	)
+	rm -f '$d$(man)'/man8/rnbdadm.8 '$d$(man)'/man8/rnbdadm-*.8 '$d$(man)'/man5/rnbd.conf.5
+	$(foreach f,$(edited),! cmp -s $(call part,1,$f) '$d$(call part,2,$f)' || rm '$d$(call part,2,$f)'$(line)	)
+	$(foreach folder,$(folders),[ ! -d '$d$(folder)' ] || rmdir --ignore-fail-on-non-empty '$d$(folder)'$(line)	)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Sourced by run: what is installed without the packages, and that all of it goes away again.
+# shellcheck disable=SC2154
+staged=$work/staged
+
+# With the program as the packages have it.
+program_by_make()
+{
+	make -s -C "$debs/rnbd-$version" -f packaging/install.mk "$1" DESTDIR="$staged" PREFIX="$2"
+}
+
+# Folders that others use, too, may stay.
+nothing_left()
+{
+	find "$staged" \( ! -type d -o -name '*rnbd*' \) -print | tee "$work/left"
+	[ ! -s "$work/left" ]
+}
+
+program_comes_and_goes()
+{
+	rm -rf "$staged"
+	program_by_make install "$1" && [ "$("$staged$1/sbin/rnbdadm" --version)" = "rnbdadm $version" ] &&
+		program_by_make uninstall "$1" && nothing_left
+}
+
+# Whoever runs the program finds it there; an image of an initramfs has it in its usual place.
+program_is_named()
+{
+	local hook=usr/share/initramfs-tools/hooks/rnbd
+	rm -rf "$staged"
+	program_by_make install /usr/local &&
+		grep -qx 'ExecStart=/usr/local/lib/rnbd/rnbd-server start' \
+			"$staged/usr/local/lib/systemd/system/rnbd-server.service" &&
+		! grep -rE '/usr/(sbin|lib/rnbd)/' "$staged"/usr/local/lib/{systemd,rnbd} "$staged/usr/share" \
+			--exclude-dir=hooks &&
+		[ "$(grep '/usr/sbin/rnbdadm' "$staged/$hook")" = \
+			'copy_exec /usr/local/sbin/rnbdadm /usr/sbin/rnbdadm' ]
+}
+
+edited_file_is_kept()
+{
+	echo '# mine' >>"$staged/etc/rnbd/rnbd.conf"
+	program_by_make uninstall /usr/local
+	nothing_left
+	[ "$(grep -v '/etc/rnbd$' "$work/left")" = "$staged/etc/rnbd/rnbd.conf" ]
+}
+
+try "make uninstall-rnbdadm leaves nothing" program_comes_and_goes /usr
+try "nor does it in /usr/local" program_comes_and_goes /usr/local
+try "units and hooks name the program in /usr/local" program_is_named
+try "what was edited stays" edited_file_is_kept

@@ -73,6 +73,7 @@ def connected(lab: Lab) -> None:
 def left_alone(lab: Lab) -> None:
     """Neither the units nor a command take the root file system away."""
     lab.client.run("systemctl stop rnbd-client.target rnbd@root.service\n[ -b /dev/rnbd0 ]\n"
+                   "[ $(systemctl show -P ActiveState rnbd@root.service) = inactive ]\n"
                    "systemctl start rnbd-client.target\nsystemctl is-active rnbd@root.service", 90)
     Admin(lab.client, PROGRAM).run("unmap root", 6)
 

@@ -27,7 +27,8 @@ public:
 
 	// False once shut() has begun. Any context.
 	[[nodiscard]] bool enter() { return percpu_ref_tryget_live(&ref_); }
-	void leave() { percpu_ref_put(&ref_); }
+	// So many of those who have entered. It is the last access of theirs.
+	void leave(unsigned long count = 1) { percpu_ref_put_many(&ref_, count); }
 
 	// Lets nobody in any more. When the last one has left, left(context) is called, once and in
 	// any context; nothing here is touched afterwards, so it may see to the end of the gate.

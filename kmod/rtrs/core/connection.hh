@@ -105,9 +105,11 @@ public:
 	// IB_SEND_SIGNALED when the ledger or the caller wants it. Any context. EAGAIN: no room
 	// now, a completion is outstanding that will make some; else what the device says, and
 	// a part of the chain may have been posted. `place`, if it is not null: where the chain is
-	// in the queue, for covers(); left alone after an error.
-	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
-			 Signal signal = Signal::WhenDue, u64 *place = nullptr)
+	// in the queue, for covers(); left alone after an error. reserved() is called between the
+	// reservation of room and the post, under the lock of the send queue.
+	template <class Reserved>
+	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost, Signal signal,
+			 u64 *place, Reserved &&reserved)
 	{
 		const ib_send_wr *bad;
 		bool signaled;
@@ -120,6 +122,7 @@ public:
 			signaled = permit == SendPermit::Signaled;
 			if (signaled)
 				last->send_flags |= IB_SEND_SIGNALED;
+			reserved();
 			if (const int code = ib_post_send(qp, first, &bad)) [[unlikely]] {
 				// A chain that went out in part can't be taken back, but then the
 				// queue pair is broken, and its owner closes it.
@@ -141,6 +144,12 @@ public:
 		if (signaled)
 			counters_.inc(&WrCounters::signaled);
 		return {};
+	}
+
+	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,
+			 Signal signal = Signal::WhenDue, u64 *place = nullptr)
+	{
+		return post_send(first, last, cost, signal, place, [] {});
 	}
 
 	// A signaled work request completed with success: its room is free again.

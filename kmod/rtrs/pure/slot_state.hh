@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which path's request a server slot works for (protocol G.2 "slot", G.3-5). Pure.
 //
-//	state          request from A        request from B != A       A's request finished
+//	state          request from A        request from B != A       A's request ends
 //	idle           A busy: start         B busy: start             -
 //	A busy         protocol violation    A busy, B waits: park     idle
-//	A answering    A waits: park         A answering, B waits      idle
 //	A busy, B      protocol violation    B: violation              B busy: start B's
 //	  waits                              C: C waits, B's dropped
 //
 // A path that is drained leaves the requests that it owns to nobody in particular: the slot stays
 // busy, everybody else waits, and the path's number is free again however long the disk takes.
 //
-// A slot is busy session-wide until its bio has ended and its answer is posted. A second request
-// on the same path is a lie, unless the answer is already being posted: then it may have reached
-// the client, and the client's next request this server, before the poster comes to finish(). One
+// A slot is busy session-wide until its bio has ended and its answer is on its way for certain: it
+// is let go right before the answer is posted, not after that, since the client's next request can
+// be here before the poster gets any further. So a second request on the same path is a lie. One
 // from another path is a failover: the client thinks that the first path died, but the old bio may
 // still read or write the chunk, so the new request is parked until that has ended. A third path
 // means that the client gave up the second one as well.
@@ -41,10 +40,9 @@ constexpr PathTag kNobody{254};
 
 // The whole state of a slot; zero is idle.
 struct SlotWord {
-	u8 owner = 0;		// PathTag + 1, 0 for none
-	u8 waiter = 0;		// PathTag + 1, 0 for none
-	bool answering = false; // the owner's answer is being posted
-	u8 unused = 0;
+	u8 owner = 0;  // PathTag + 1, 0 for none
+	u8 waiter = 0; // PathTag + 1, 0 for none
+	u16 unused = 0;
 	constexpr bool operator==(const SlotWord &) const = default;
 	constexpr bool idle() const { return owner == 0; }
 };
@@ -55,7 +53,6 @@ enum class SlotEvent : u8 {
 	Supersede, // as Park; the parked request of `other` will never start: drop it unanswered
 	Violation, // close `path`
 	Free,	   // the slot is idle now
-	Answering, // the owner may post its answer
 	Ignored,   // nothing changed
 };
 
@@ -81,8 +78,6 @@ constexpr SlotStep slot_request(SlotWord now, PathTag path)
 		return {{.owner = self}, SlotEvent::Start, path, {}};
 	SlotWord next = now;
 	next.waiter = self;
-	if (now.owner == self && now.answering && now.waiter == 0)
-		return {next, SlotEvent::Park, path, {}};
 	if (now.owner == self || now.waiter == self)
 		return {now, SlotEvent::Violation, path, {}};
 	if (now.waiter == 0)
@@ -91,21 +86,12 @@ constexpr SlotStep slot_request(SlotWord now, PathTag path)
 	return {next, SlotEvent::Supersede, path, old};
 }
 
-// The owner is about to post its answer: from now on the client may use the slot again.
-constexpr SlotStep slot_answer(SlotWord now, PathTag path)
-{
-	if (now.owner != detail::slot_party(path))
-		return {now, SlotEvent::Ignored, path, {}};
-	SlotWord next = now;
-	next.answering = true;
-	return {next, SlotEvent::Answering, path, {}};
-}
-
-// The owner's request ended: bio done and answer posted or dropped. Start means that the parked
-// request of step.path begins. Ignored: `path` is not the owner (a bug of the caller).
+// The request of `path` ended: bio done, and the answer goes out now or never. Start means that the
+// parked request of step.path begins. Ignored: `path` is not the owner, nor has the owner's path
+// been forgotten (a bug of the caller).
 constexpr SlotStep slot_finish(SlotWord now, PathTag path)
 {
-	if (now.owner != detail::slot_party(path))
+	if (now.owner != detail::slot_party(path) && now.owner != detail::slot_party(kNobody))
 		return {now, SlotEvent::Ignored, path, {}};
 	if (now.waiter == 0)
 		return {{}, SlotEvent::Free, path, {}};
@@ -120,7 +106,7 @@ constexpr bool slot_owned(SlotWord now, PathTag path)
 
 // `path` is being closed, and no request comes from it any more: one that is parked will not start.
 // Free if there was one, which the caller drops. A request that it owns is nobody's now, and ends
-// by slot_finish under that name.
+// by slot_finish all the same.
 constexpr SlotStep slot_forget(SlotWord now, PathTag path)
 {
 	SlotWord next = now;
@@ -132,17 +118,32 @@ constexpr SlotStep slot_forget(SlotWord now, PathTag path)
 	return {next, SlotEvent::Free, path, {}};
 }
 
-// A slot that several CPUs work on without a lock. Each call is one atomic step; the order of
-// memory is that of a lock: what the owner did before finish() is seen by whom it hands over to.
+// A slot that several CPUs work on. Each call is one atomic step; the order of memory is that of a
+// lock: what the owner did before end() or finish() is seen by whoever has the slot next.
+//
+// begin() and end() are the common ways, where nobody else is concerned, and need nothing around
+// them. The others decide about a request that waits: who keeps one beside the word calls them, and
+// looks at what he keeps, under a lock of his own.
 class ServerSlot {
 public:
+	// The slot is idle: `path` owns it. False: request() says what is to be done.
+	bool begin(PathTag path)
+	{
+		u32 idle = 0;
+		return __atomic_compare_exchange_n(&bits_, &idle, owned_by(path), false,
+						   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	}
+	// `path` owns it and nobody waits: the slot is idle. False: finish() says who has it now.
+	bool end(PathTag path)
+	{
+		u32 owned = owned_by(path);
+		return __atomic_compare_exchange_n(&bits_, &owned, 0, false, __ATOMIC_RELEASE,
+						   __ATOMIC_RELAXED);
+	}
+
 	SlotStep request(PathTag path)
 	{
 		return apply([=](SlotWord w) { return slot_request(w, path); });
-	}
-	SlotStep answer(PathTag path)
-	{
-		return apply([=](SlotWord w) { return slot_answer(w, path); });
 	}
 	SlotStep finish(PathTag path)
 	{
@@ -160,6 +161,11 @@ public:
 
 private:
 	static_assert(sizeof(SlotWord) == sizeof(u32));
+
+	static constexpr u32 owned_by(PathTag path)
+	{
+		return __builtin_bit_cast(u32, SlotWord{.owner = detail::slot_party(path)});
+	}
 
 	template <class Step> SlotStep apply(Step step)
 	{

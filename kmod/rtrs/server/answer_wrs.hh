@@ -23,6 +23,12 @@ struct AnswerWrs {
 	ib_rdma_wr final;
 	ib_sge data_sge;
 	ib_sge payload;
+	// Of the request, for its tracepoint: when that comes the slot is somebody else's.
+	struct {
+		Slot slot;
+		bool write;
+		int error;
+	} event;
 
 	void append_registration(Chain &chain)
 	{

@@ -7,6 +7,7 @@
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
+#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -401,10 +402,12 @@ void ServerConnection::post_slot(RequestSlot &slot)
 void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
 {
 	const RequestSlot::Step step = slot.step();
-	Status s = err::econnaborted;
+	bool posting_allowed = false;
+	Status s;
 	{
 		RcuReader posting;
-		if (path_.may_post()) [[likely]] {
+		posting_allowed = path_.may_post();
+		if (posting_allowed) [[likely]] {
 			const GatePass pass = ask_gate ? pass_gate(slot) : GatePass::Post;
 			if (pass == GatePass::Hold)
 				return;
@@ -419,7 +422,10 @@ void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
 				});
 		}
 	}
-	settle(slot, step, s);
+	if (posting_allowed) [[likely]]
+		settle(slot, step, s);
+	else
+		slot.dropped();
 }
 
 void ServerConnection::post_pending()
@@ -427,6 +433,7 @@ void ServerConnection::post_pending()
 	for (;;) {
 		RequestSlot *slot = nullptr;
 		RequestSlot::Step step{};
+		bool posting_allowed = false;
 		Status s;
 		pending_.with([&](PendingList &waiting) {
 			slot = waiting.pop_front();
@@ -434,29 +441,57 @@ void ServerConnection::post_pending()
 				return;
 			step = slot->step();
 			RcuReader posting;
-			s = path_.may_post() ? slot->post() : Status(err::econnaborted);
+			posting_allowed = path_.may_post();
+			if (posting_allowed)
+				s = slot->post();
 			if (full(s))
 				waiting.push_front(*slot);
 		});
 		if (!slot || full(s))
 			return;
-		settle(*slot, step, s);
+		if (posting_allowed)
+			settle(*slot, step, s);
+		else
+			slot->dropped();
 	}
 }
 
-// What follows a try to post. The slot is not touched when its invalidation was posted, because its
-// completion may have run already, nor when it is on the list.
+// What follows a try to post. The slot is touched only if its invalidation could not be posted:
+// otherwise that may have completed already, the slot may be somebody else's, or it is on the list.
 void ServerConnection::settle(RequestSlot &slot, RequestSlot::Step step, const Status &s)
 {
-	if (s.ok()) {
-		if (step == RequestSlot::Step::Answer)
-			slot.answered();
+	if (full(s))
+		return;
+	if (step == RequestSlot::Step::Answer) {
+		answers_left(1, s);
 		return;
 	}
-	if (full(s))
+	if (s.ok())
 		return;
 	path_.refuse(Refusal::CompletionError, "a work request could not be posted");
 	slot.dropped();
+}
+
+// So many slots were let go, and their answers were posted, or that failed.
+void ServerConnection::answers_left(u32 count, const Status &s)
+{
+	if (s.ok()) [[likely]]
+		counters().add(&WrCounters::requests, u64{count});
+	else
+		path_.refuse(Refusal::CompletionError, "a work request could not be posted");
+	// Last: nothing else keeps the path, and with it this connection.
+	path_.leave(count);
+}
+
+void ServerConnection::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
+{
+	trace::response(path_, *this, cost, [&] {
+		return rtrs_srv_response_event{.write = wrs.event.write,
+					       .need_inval = wrs.invalidates,
+					       .always_invalidate = wrs.registers,
+					       .msg_id = wrs.event.slot.value,
+					       .error = wrs.event.error};
+	});
 }
 
 void ServerConnection::drop_pending()

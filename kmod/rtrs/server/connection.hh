@@ -41,8 +41,8 @@ public:
 	Status post_recvs();
 
 	// What the slot wants next: at once, when there is room, or at the end of the batch that
-	// the caller is inside of. Any context. An answer ends in RequestSlot::answered() or
-	// dropped(), an invalidation in its completion or dropped(), here or later.
+	// the caller is inside of. Any context. An answer ends when it is posted, or in
+	// RequestSlot::dropped(), an invalidation in its completion or dropped(), here or later.
 	void post_slot(RequestSlot &slot);
 	// The queues are drained: slots that still wait are dropped.
 	void drop_pending();
@@ -60,6 +60,8 @@ public:
 	void on_invalidated(RequestSlot &slot, bool ok);
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
+	// An answer was posted, alone or in a chain of that cost.
+	void trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const;
 	// Of this connection's queue pairs (protocol J.3).
 	QueuePairNumbers numbers() const { return {peer_qp_, qp->qp_num}; }
 	ib_cqe *setup_cqe() { return &setup_.cqe; }
@@ -99,6 +101,7 @@ private:
 	void post_pending();
 	void post_now(RequestSlot &slot, bool ask_gate);
 	void settle(RequestSlot &slot, RequestSlot::Step step, const Status &s);
+	void answers_left(u32 count, const Status &s);
 	// held.cc
 	static rtrs_batch_handler on_batch;
 	template <class F> void in_batch(F &&f);

@@ -171,21 +171,27 @@ void ServerConnection::post_held(Step step, bool acknowledged)
 		acknowledged = false;
 		if (!count)
 			return;
+		const RcuReader posting;
+		if (!path_.may_post()) [[unlikely]] {
+			for (u32 i = 0; i < count; i++)
+				chain_[i].slot->dropped();
+			continue;
+		}
 		const Status s =
 		    step == Step::Answer ? post_answers(count, signal) : post_invalidations(count);
-		const bool no_room = full(s);
-		if (no_room && gated_) {
+		if (!full(s)) [[likely]]
+			continue;
+		if (gated_) {
 			hold_again(step, count);
 			return;
 		}
 		for (u32 i = 0; i < count; i++)
-			if (no_room)
-				post_now(*chain_[i].slot, false);
-			else
-				settle(*chain_[i].slot, step, s);
+			post_now(*chain_[i].slot, false);
 	} while (count == chain_.size());
 }
 
+// Under RcuReader, and the path may post. EAGAIN if there is no room; other errors have been seen
+// to.
 Status ServerConnection::post_invalidations(u32 count)
 {
 	Chain chain;
@@ -194,9 +200,6 @@ Status ServerConnection::post_invalidations(u32 count)
 		chain.append(chain_[i].wrs.invalidation);
 	}
 	chain.cost.invalidations = count;
-	const RcuReader posting;
-	if (!path_.may_post())
-		return err::econnaborted;
 	const Status s = post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
 	if (full(s))
 		return s;
@@ -209,6 +212,7 @@ Status ServerConnection::post_invalidations(u32 count)
 	return {};
 }
 
+// Likewise.
 Status ServerConnection::post_answers(u32 count, Signal signal)
 {
 	Chain chain;
@@ -222,13 +226,18 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 	const bool awaited = signal == Signal::Always;
 	if (awaited)
 		chain.last()->wr_cqe = &answers_.cqe;
-	const RcuReader posting;
-	if (!path_.may_post())
-		return err::econnaborted;
-	TRY(post_send(chain.first(), chain.last(), chain.cost, signal));
-	unacknowledged_ += awaited;
-	for (u32 i = 0; i < count; i++)
-		chain_[i].slot->trace_answer(chain_[i].wrs, chain.cost);
+	const Status s = post_send(chain.first(), chain.last(), chain.cost, signal, nullptr, [&] {
+		for (u32 i = 0; i < count; i++)
+			chain_[i].slot->let_go();
+	});
+	if (full(s))
+		return s;
+	if (s.ok()) {
+		unacknowledged_ += awaited;
+		for (u32 i = 0; i < count; i++)
+			trace_answer(chain_[i].wrs, chain.cost);
+	}
+	answers_left(count, s);
 	return {};
 }
 

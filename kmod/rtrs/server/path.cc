@@ -224,11 +224,11 @@ bool Path::enter()
 	return true;
 }
 
-void Path::leave()
+void Path::leave(u32 count)
 {
-	flight_.inc(&FlightStats::ended);
+	flight_.add(&FlightStats::ended, u64{count});
 	// The last access: the close work may be waiting for this one.
-	gate_->leave();
+	gate_->leave(count);
 }
 
 // ---- end ----

@@ -100,9 +100,9 @@ public:
 	// ---- requests ----
 
 	// False when the path is closing. Every enter is followed by one leave(), after which the
-	// path may be gone.
+	// path may be gone; one call does for several.
 	[[nodiscard]] bool enter();
-	void leave();
+	void leave(u32 count = 1);
 
 	// ---- INFO exchange (info.cc) ----
 

@@ -40,7 +40,6 @@ void RequestSlot::respond(int status, u32 produced)
 	status_ = status;
 	produced_ = produced;
 	step_ = Step::Answer;
-	begin_answer();
 	owner_.con->post_slot(*this);
 }
 
@@ -100,6 +99,8 @@ inline void RequestSlot::make_answer(AnswerWrs &wrs, bool guarded_before)
 	ib_rdma_wr &final = wrs.final;
 	final = {};
 	final.wr.wr_cqe = con.send_cqe();
+	wrs.event = {
+	    .slot = slot_, .write = header_.direction == Direction::Write, .error = status_};
 	const Immediate imm = response_imm(slot_, status_, invalidate);
 	const Rkey key = wrs.registers ? regions.region(slot_.value).rkey() : Rkey{0};
 	if (capsule || wrs.registers) {
@@ -129,23 +130,11 @@ Status RequestSlot::post_answer(Signal signal)
 	Chain chain;
 	wrs.append_registration(chain);
 	wrs.append_rest(chain);
-	const Status posted =
-	    owner_.con->post_send(chain.first(), chain.last(), chain.cost, signal);
-	if (posted.ok())
-		trace_answer(wrs, chain.cost);
-	return posted;
-}
-
-// The slot is this request's until finish().
-void RequestSlot::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
-{
-	trace::response(*owner_.path, *owner_.con, cost, [&] {
-		return rtrs_srv_response_event{.write = header_.direction == Direction::Write,
-					       .need_inval = wrs.invalidates,
-					       .always_invalidate = wrs.registers,
-					       .msg_id = slot_.value,
-					       .error = status_};
-	});
+	ServerConnection &con = *owner_.con;
+	TRY(con.post_send(chain.first(), chain.last(), chain.cost, signal, nullptr,
+			  [&] { let_go(); }));
+	con.trace_answer(wrs, chain.cost);
+	return {};
 }
 
 } // namespace rtrs::server

@@ -24,29 +24,41 @@ void RequestSlot::init(Session &session, Slot slot, void *area)
 	invalidate_cqe_.slot = this;
 }
 
+void RequestSlot::own(const Arrival &arrival, const u8 *capsule)
+{
+	owner_ = arrival;
+	if (capsule)
+		__builtin_memcpy(capsule_, capsule, arrival.capsule_size);
+}
+
 void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
+{
+	if (!word_.begin(arrival.path->tag())) [[unlikely]] {
+		arrive_at_busy(arrival, capsule);
+		return;
+	}
+	own(arrival, capsule);
+	begin();
+}
+
+noinline __cold void RequestSlot::arrive_at_busy(const Arrival &arrival, const u8 *capsule)
 {
 	Path *superseded = nullptr;
 	SlotEvent event;
 	{
 		LockGuard held(lock_);
-		const SlotStep step = slot_request(word_, arrival.path->tag());
-		event = step.event;
+		event = word_.request(arrival.path->tag()).event;
 		if (event == SlotEvent::Supersede)
 			superseded = parked_.path;
-		if (event == SlotEvent::Start) {
-			owner_ = arrival;
-			if (capsule)
-				__builtin_memcpy(capsule_, capsule, arrival.capsule_size);
-		} else if (event == SlotEvent::Park || event == SlotEvent::Supersede) {
+		if (event == SlotEvent::Park || event == SlotEvent::Supersede) {
 			parked_ = arrival;
 			if (capsule)
 				__builtin_memcpy(parked_capsule_, capsule, arrival.capsule_size);
 		}
-		word_ = step.next;
 	}
 	switch (event) {
-	case SlotEvent::Start:
+	case SlotEvent::Start: // it has become idle meanwhile
+		own(arrival, capsule);
 		begin();
 		break;
 	case SlotEvent::Supersede:
@@ -60,24 +72,20 @@ void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
 		break;
 	case SlotEvent::Park:
 	case SlotEvent::Free:
-	case SlotEvent::Answering:
 	case SlotEvent::Ignored:
 		break;
 	}
 }
 
-// A request of the path that has become the owner by finish() is begun by a work item, which no
-// drain waits for. If finish() has not come to queue it yet, the item sees that the path closes:
-// that was so before the grace period in the close work.
+// A request of the path that has become the owner by hand_over() is begun by a work item, which no
+// drain waits for. It is queued under the lock: so it is found here, if the path owns the slot.
 void RequestSlot::forget(Path &path)
 {
 	bool dropped, owns;
 	{
 		LockGuard held(lock_);
-		owns = slot_owned(word_, path.tag());
-		const SlotStep step = slot_forget(word_, path.tag());
-		dropped = step.event == SlotEvent::Free;
-		word_ = step.next;
+		owns = slot_owned(word_.word(), path.tag());
+		dropped = word_.forget(path.tag()).event == SlotEvent::Free;
 	}
 	if (owns)
 		start_.flush();
@@ -85,55 +93,36 @@ void RequestSlot::forget(Path &path)
 		path.leave();
 }
 
-PathTag RequestSlot::owner_tag() const
-{
-	return slot_owned(word_, kNobody) ? kNobody : owner_.path->tag();
-}
-
 bool RequestSlot::is_dead() const
 {
 	return owner_.path->closing();
 }
 
-// Before the answer is posted: the client's next request for the slot can be here before finish().
-void RequestSlot::begin_answer()
+void RequestSlot::let_go()
+{
+	if (!word_.end(owner_.path->tag())) [[unlikely]]
+		hand_over();
+}
+
+// Somebody waits, or the path has been forgotten. Any context: so the next request, which is parsed
+// and handed to the user in process context, begins by a work item.
+noinline __cold void RequestSlot::hand_over()
 {
 	LockGuard held(lock_);
-	word_ = slot_answer(word_, owner_tag()).next;
-}
-
-// Any context: so the next request, which is parsed and handed to the user in process context,
-// begins by a work item.
-void RequestSlot::finish()
-{
-	Path *path = owner_.path;
-	bool next;
-	{
-		LockGuard held(lock_);
-		const SlotStep step = slot_finish(word_, owner_tag());
-		next = step.event == SlotEvent::Start;
-		if (next) {
-			owner_ = parked_;
-			__builtin_memcpy(capsule_, parked_capsule_, parked_.capsule_size);
-		}
-		word_ = step.next;
-	}
-	if (next)
-		start_.queue(module_->io);
-	// Last: without the next request nothing keeps the path, and with it this slot.
-	path->leave();
-}
-
-void RequestSlot::answered()
-{
-	owner_.path->wr_counters().inc(&WrCounters::requests);
-	finish();
+	const SlotStep step = word_.finish(owner_.path->tag());
+	if (step.event != SlotEvent::Start)
+		return;
+	own(parked_, parked_.capsule_size ? parked_capsule_ : nullptr);
+	start_.queue(module_->io);
 }
 
 // The path is closing, or will be. Nobody waits for the answer.
 void RequestSlot::dropped()
 {
-	finish();
+	Path *path = owner_.path;
+	let_go();
+	// Last: without the next request nothing keeps the path, and with it this slot.
+	path->leave();
 }
 
 } // namespace rtrs::server

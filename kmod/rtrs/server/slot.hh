@@ -2,13 +2,14 @@
 // One slot of a session: the request that works on chunk i, whichever path it came by.
 //
 //	arrive() ── Start ──> begin() ──> [LOCAL_INV completes] ──> run() ──> user ──> respond()
-//	   │                                                             ──> answer ──> finish()
-//	   └─ Park ──> waits for the finish() of the other path's request ──> begin()
+//	   │                                       ──> room for the answer ──> let_go() ──> post
+//	   └─ Park ──> waits for the let_go() of the other path's request ──> begin()
 //
-// From Start to finish() exactly one request owns the slot and all fields below "of the owner"; its
+// From Start to let_go() exactly one request owns the slot and all fields below "of the owner"; its
 // path stays alive because each accepted request is inside the path's in-flight gate, and the
-// session and the slot because the path is. finish() is the last thing that touches the slot on
-// behalf of a request. Slots live as long as their session.
+// session and the slot because the path is. let_go() is the last thing that touches the slot on
+// behalf of a request; who posts its answer leaves the path after that. Slots live as long as their
+// session.
 #pragma once
 
 #include <cxxrt/list.hh>
@@ -70,8 +71,10 @@ public:
 		Answer,
 	};
 	Step step() const { return step_; }
-	// Posts that; EAGAIN: nothing was posted. The caller has checked Path::may_post().
-	// `signal`: of an answer; an invalidation always has a completion.
+	// Posts that; EAGAIN: there is no room, and nothing has changed. The caller has checked
+	// Path::may_post(). An answer's slot is somebody else's afterwards, also after another
+	// error; who calls this leaves the path. `signal`: of an answer; an invalidation always has
+	// a completion.
 	Status post(Signal signal = Signal::WhenDue);
 	// What invalidates the chunk; its completion comes to ServerConnection::on_invalidated().
 	void fill_invalidation(ib_send_wr &wr);
@@ -79,9 +82,10 @@ public:
 	void run();
 	// The work requests of the answer. `guarded_before`: see Registration.
 	void fill_answer(AnswerWrs &wrs, bool guarded_before);
-	void trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const;
-	// The answer was posted, or the step never will be.
-	void answered();
+	// Room for the answer is reserved: from here on the slot is the next request's. Any
+	// context.
+	void let_go();
+	// The step will never be posted: lets go of the slot, and leaves the path.
 	void dropped();
 
 	// On a list of the connection: of those that wait for room, or for their turn.
@@ -99,14 +103,14 @@ private:
 		ByteView message; // ends with the user message, whose length the header says
 	};
 
-	PathTag owner_tag() const; // under lock_
+	void own(const Arrival &arrival, const u8 *capsule);
+	void arrive_at_busy(const Arrival &arrival, const u8 *capsule);
+	void hand_over();
 	void begin();
 	Result<Parts> parts_in_chunk(u8 *copy);
 	Result<Parts> parts_in_capsule();
 	void hand_to_user();
 	void answer_error(Error e);
-	void begin_answer();
-	void finish();
 	Status post_invalidate();
 	[[gnu::always_inline]] void make_answer(AnswerWrs &wrs, bool guarded_before);
 	Status post_answer(Signal signal);
@@ -118,9 +122,9 @@ private:
 	void *area_ = nullptr;
 	InvalidateCqe invalidate_cqe_ = {};
 
+	ServerSlot word_; // what concerns a waiter changes under lock_
 	cxxrt::SpinLock lock_{cxxrt::lock_class<"rtrs_slot">()};
-	SlotWord word_;			 // under lock_
-	Arrival parked_;		 // under lock_, valid if word_.waiter
+	Arrival parked_;		 // under lock_, valid if the word has a waiter
 	u8 parked_capsule_[kMaxCapsule]; // likewise
 
 	// Of the owner.

@@ -5,17 +5,19 @@
 
 #include "case.h"
 
-#define SLOT_CASES(CASE)                              \
-	CASE(slot_request_is_answered_and_leaves)     \
-	CASE(slot_second_request_closes_its_path)     \
-	CASE(slot_other_path_waits_for_the_first)     \
-	CASE(slot_third_path_replaces_the_second)     \
-	CASE(slot_next_request_overtakes_the_end)     \
-	CASE(slot_forget_drops_what_is_parked)        \
-	CASE(slot_forget_waits_for_who_is_on_his_way) \
-	CASE(slot_of_a_closing_path_is_not_served)    \
-	CASE(slot_bad_headers_end_in_one_leave)       \
-	CASE(slot_stress_without_invalidation)        \
+#define SLOT_CASES(CASE)                               \
+	CASE(slot_request_is_answered_and_leaves)      \
+	CASE(slot_second_request_closes_its_path)      \
+	CASE(slot_other_path_waits_for_the_first)      \
+	CASE(slot_third_path_replaces_the_second)      \
+	CASE(slot_next_request_overtakes_the_end)      \
+	CASE(slot_path_dies_while_it_is_answered)      \
+	CASE(slot_path_is_forgotten_before_its_answer) \
+	CASE(slot_forget_drops_what_is_parked)         \
+	CASE(slot_forget_waits_for_who_is_on_his_way)  \
+	CASE(slot_of_a_closing_path_is_not_served)     \
+	CASE(slot_bad_headers_end_in_one_leave)        \
+	CASE(slot_stress_without_invalidation)         \
 	CASE(slot_stress_with_invalidation)
 
 #ifdef __cplusplus

@@ -22,18 +22,20 @@ void RequestSlot::respond(int status, u32 produced)
 	status_ = status;
 	produced_ = produced;
 	step_ = Step::Answer;
-	begin_answer();
 	owner_.con->post_slot(*this);
 }
 
 Status RequestSlot::post(Signal)
 {
-	return step_ == Step::Invalidate ? post_invalidate() : Status();
+	if (step_ == Step::Invalidate)
+		return post_invalidate();
+	let_go();
+	return {};
 }
 
 void ServerConnection::post_slot(RequestSlot &slot)
 {
-	// The slot is not touched after its invalidation was posted.
+	// The slot is not touched after its step was posted.
 	const RequestSlot::Step step = slot.step();
 	if (path_.closing() || !slot.post().ok()) {
 		slot.dropped();
@@ -43,7 +45,8 @@ void ServerConnection::post_slot(RequestSlot &slot)
 		return;
 	if (overtake)
 		overtake(overtake_data);
-	slot.answered();
+	path_.wr_counters().inc(&WrCounters::requests);
+	path_.leave();
 }
 
 // Work requests complete at once.

@@ -120,6 +120,59 @@ CASE(slot_next_request_overtakes_the_end)
 	f.expect_all_left(test);
 }
 
+// The path closes and is forgotten while its answer is posted: the slot is no longer its own, so
+// another path has it at once, and the path is there until who answers has left it.
+CASE(slot_path_dies_while_it_is_answered)
+{
+	auto made = make_fixture();
+	REQUIRE(made.ok());
+	Fixture &f = **made;
+	struct Death {
+		Fixture *f;
+		int users = 0;
+		bool other_begins = false;
+	} death{&f};
+	f.connections[0].overtake_data = &death;
+	f.connections[0].overtake = [](void *data) {
+		Death &d = *static_cast<Death *>(data);
+		d.f->paths[0].close();
+		d.f->slots[0].forget(d.f->paths[0]);
+		d.users = d.f->paths[0].users();
+		d.other_begins = d.f->arrive(0, 1) && d.f->user_has(0);
+	};
+	REQUIRE(f.arrive(0, 0));
+	EXPECT(f.answer(0));
+	EXPECT_EQ(death.users, 1);
+	EXPECT(death.other_begins);
+	EXPECT_EQ(f.paths[0].users(), 0);
+	EXPECT_EQ(f.shared, 0);
+	EXPECT(f.answer(0));
+	f.expect_all_left(test);
+}
+
+// The same with a second copy that waits: it begins although nobody knows the first one's path.
+CASE(slot_path_is_forgotten_before_its_answer)
+{
+	auto made = make_fixture();
+	REQUIRE(made.ok());
+	Fixture &f = **made;
+	REQUIRE(f.arrive(0, 0) && f.arrive(0, 1));
+	f.paths[0].close();
+	f.slots[0].forget(f.paths[0]);
+	// A new path of the same number has nothing to do with what is at the disk.
+	f.paths[0].reopen();
+	REQUIRE(f.arrive(0, 0));
+	EXPECT_EQ(f.refusals(Refusal::Superseded), 1);
+	EXPECT_EQ(f.requests, 1);
+	EXPECT(f.answer(0));
+	f.module.io.flush();
+	EXPECT_EQ(f.requests, 2);
+	EXPECT_EQ(f.shared, 0);
+	EXPECT(f.answer(0));
+	EXPECT_EQ(f.paths[1].users(), 0);
+	f.expect_all_left(test);
+}
+
 CASE(slot_forget_drops_what_is_parked)
 {
 	auto made = make_fixture();

@@ -45,10 +45,10 @@ public:
 		add(inside, 1);
 		return true;
 	}
-	void leave()
+	void leave(u32 count = 1)
 	{
-		add(left, 1);
-		if (add(inside, -1) < 0)
+		add(left, static_cast<int>(count));
+		if (add(inside, -static_cast<int>(count)) < 0)
 			add(broken, 1);
 	}
 	void refuse(Refusal why, const char *);
@@ -105,8 +105,8 @@ public:
 			 Signal signal = Signal::WhenDue);
 	void on_send_completed() {}
 
-	// Called between the post of an answer and the slot's answered(): what is on the wire is
-	// ahead of who put it there.
+	// Called between the post of an answer and the end of the call that posts it: what is on
+	// the wire is ahead of who put it there.
 	void (*overtake)(void *data) = nullptr;
 	void *overtake_data = nullptr;
 

@@ -82,6 +82,16 @@ TEST(Slot, TheNextRequestComesAfterTheEnd)
 	EXPECT_TRUE(slot.begin(kA));
 }
 
+TEST(Slot, WhoConcernsASlot)
+{
+	ServerSlot slot;
+	slot.begin(kA);
+	slot.request(kB);
+	EXPECT_TRUE(slot_owned(slot.word(), kA) && !slot_awaited(slot.word(), kA));
+	EXPECT_TRUE(slot_awaited(slot.word(), kB) && !slot_owned(slot.word(), kB));
+	EXPECT_FALSE(slot_awaited(slot.word(), kC) || slot_owned(slot.word(), kC));
+}
+
 TEST(Slot, AnotherPathWaitsForTheFirst)
 {
 	ServerSlot slot;

@@ -104,6 +104,12 @@ constexpr bool slot_owned(SlotWord now, PathTag path)
 	return now.owner == detail::slot_party(path);
 }
 
+// Whether one of `path` is parked.
+constexpr bool slot_awaited(SlotWord now, PathTag path)
+{
+	return now.waiter == detail::slot_party(path);
+}
+
 // `path` is being closed, and no request comes from it any more: one that is parked will not start.
 // Free if there was one, which the caller drops. A request that it owns is nobody's now, and ends
 // by slot_finish all the same.
@@ -112,7 +118,7 @@ constexpr SlotStep slot_forget(SlotWord now, PathTag path)
 	SlotWord next = now;
 	if (slot_owned(now, path))
 		next.owner = detail::slot_party(kNobody);
-	if (now.waiter != detail::slot_party(path))
+	if (!slot_awaited(now, path))
 		return {next, SlotEvent::Ignored, path, {}};
 	next.waiter = 0;
 	return {next, SlotEvent::Free, path, {}};

@@ -110,7 +110,6 @@ Status Path::allocate(ib_device *ibdev)
 {
 	wr_counters_ = TRY(PerCpu<WrCounters>::create());
 	stats_ = TRY(PerCpu<PathStats>::create());
-	flight_ = TRY(PerCpu<FlightStats>::create());
 	gate_ = TRY(InflightEvent::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count()));
 	device_ = TRY(PathDevice::open(ibdev));
@@ -214,21 +213,6 @@ void Path::handshake_timeout()
 void Path::heartbeat_lost(void *path)
 {
 	static_cast<Path *>(path)->refuse(Refusal::HeartbeatLost, "HB missed max reached.");
-}
-
-bool Path::enter()
-{
-	if (!gate_->enter())
-		return false;
-	flight_.inc(&FlightStats::begun);
-	return true;
-}
-
-void Path::leave(u32 count)
-{
-	flight_.add(&FlightStats::ended, u64{count});
-	// The last access: the close work may be waiting for this one.
-	gate_->leave(count);
 }
 
 // ---- end ----

@@ -101,8 +101,8 @@ public:
 
 	// False when the path is closing. Every enter is followed by one leave(), after which the
 	// path may be gone; one call does for several.
-	[[nodiscard]] bool enter();
-	void leave(u32 count = 1);
+	[[nodiscard]] bool enter() { return gate_->enter(); }
+	void leave(u32 count = 1) { gate_->leave(count); }
 
 	// ---- INFO exchange (info.cc) ----
 
@@ -263,7 +263,6 @@ private:
 	DmaBuffer info_response_;
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
-	cxxrt::PerCpu<FlightStats> flight_;
 	cxxrt::Box<cxxrt::InflightEvent> gate_;
 	// By cid. Filled under the session's lock while CONNECTING, emptied by the close work.
 	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;

@@ -60,6 +60,13 @@ public:
 	// May sleep, as long as the user's request() does.
 	void forget(Path &path);
 
+	// Whether a request of that path has the slot, or waits for it. Any context.
+	bool concerns(PathTag path) const
+	{
+		const SlotWord now = word_.word();
+		return slot_owned(now, path) || slot_awaited(now, path);
+	}
+
 	// The user's answer. Any context.
 	void respond(int status, u32 produced);
 	// Whether nobody waits for it. While the user has the request.

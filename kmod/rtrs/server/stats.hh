@@ -32,11 +32,4 @@ inline void count_completions(cxxrt::PerCpu<PathStats> &stats, u64 count)
 		mine.completion_max = count;
 }
 
-// Requests that arrived and requests that ended; their difference is how many are in flight. Never
-// reset: a request may end after the reset that it began before (protocol G.3-16).
-struct FlightStats {
-	u64 begun;
-	u64 ended;
-};
-
 } // namespace rtrs::server

@@ -109,12 +109,13 @@ Status Path::store_disconnect(TextView input, SysfsCall &)
 
 void Path::show_rdma(SysfsText &text)
 {
-	// In this order a request that ends in between does not make the difference negative.
-	const u64 ended = flight_.sum(&FlightStats::ended);
-	const u64 begun = flight_.sum(&FlightStats::begun);
+	// The slots know it; nothing is counted on the way of a request for it.
+	u64 in_flight = 0;
+	for (const RequestSlot &slot : session())
+		in_flight += slot.concerns(tag());
 	text.print("%llu %llu %llu %llu %llu\n", stats_.sum(&PathStats::reads),
 		   stats_.sum(&PathStats::read_bytes), stats_.sum(&PathStats::writes),
-		   stats_.sum(&PathStats::write_bytes), begun - ended);
+		   stats_.sum(&PathStats::write_bytes), in_flight);
 }
 
 Status Path::store_rdma(TextView input, SysfsCall &)

@@ -46,10 +46,10 @@ struct AnswerWrs {
 	}
 };
 
-// An entry of a batch, of answers or of invalidations before the requests begin; in memory because
-// it is much for a stack.
-struct HeldWrs {
-	RequestSlot *slot;
+// Place of a chain, one of answers and one of invalidations before the requests begin: whose it is,
+// by RequestSlot::Step, and work requests for either, in memory because that is much for a stack.
+struct ChainEntry {
+	RequestSlot *slots[2];
 	AnswerWrs wrs;
 };
 

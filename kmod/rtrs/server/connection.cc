@@ -66,7 +66,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 	if (!service) {
 		const u32 held = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxHeld);
 		config.max_chain = held * kMaxAnswerWrs + Registration::kMaxGuards;
-		chain_ = TRY(Array<HeldWrs>::create(held));
+		chain_ = TRY(Array<ChainEntry>::create(held));
 		config.batch = on_batch;
 	}
 	config.signal_interval = min_of(depth, kMaxSignalInterval);

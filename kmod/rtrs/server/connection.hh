@@ -114,6 +114,8 @@ private:
 		return collector && collector == current && in_task();
 	}
 	void collect(RequestSlot &slot);
+	void post_collected(RequestSlot::Step step);
+	void hold_collected(RequestSlot::Step step);
 	GatePass pass_gate(RequestSlot &slot);
 	// While answers are unacknowledged, what is posted would wait in the queue for that, and
 	// more may come to be posted till then.
@@ -122,6 +124,7 @@ private:
 	void post_held(RequestSlot::Step step, bool acknowledged);
 	u32 take_held(RequestSlot::Step step, bool acknowledged, Signal &signal);
 	void hold_again(RequestSlot::Step step, u32 count);
+	bool post_chain(RequestSlot::Step step, u32 count, Signal signal);
 	Status post_invalidations(u32 count);
 	Status post_answers(u32 count, Signal signal);
 	void drop_held();
@@ -151,13 +154,14 @@ private:
 	bool gated_ = false; // fixed when the connection opens: slots ask the gate
 	// The thread whose slots are collected, or null. Others only compare it with themselves.
 	task_struct *collector_ = nullptr;
-	// Of handlers, which run one after the other.
+	// Of handlers, which run one after the other, and so of the collector: no lock.
 	cxxrt::Plug *plug_ = nullptr; // of the present batch
-	bool collected_[2] = {};      // by step: there is something on the lists
+	u32 collected_[2] = {};	      // by step: how many slots of the next chain there are
+	bool lined_up_[2] = {};	      // by step: some of them have been held since
 	bool sent_ = false;	      // in the present batch a send has completed with success
-	cxxrt::Array<HeldWrs> chain_; // of post_held()
-	PendingList invalidating_;    // in chains that are posted, in their order
-	u32 unacknowledged_ = 0;      // chains of answers
+	cxxrt::Array<ChainEntry> chain_;
+	PendingList invalidating_; // in chains that are posted, in their order
+	u32 unacknowledged_ = 0;   // chains of answers
 };
 
 } // namespace rtrs::server

@@ -33,6 +33,11 @@ namespace {
 
 constexpr Step kSteps[] = {Step::Invalidate, Step::Answer};
 
+constexpr u32 index(Step step)
+{
+	return static_cast<u32>(step);
+}
+
 bool full(const Status &s)
 {
 	return !s.ok() && s.error() == err::eagain;
@@ -86,24 +91,44 @@ void ServerConnection::going_to_sleep(void *con)
 	static_cast<ServerConnection *>(con)->end_batch();
 }
 
-// Collecting ends first: who comes later is not forgotten on the lists.
+// Collecting ends first: who comes later is not forgotten.
 void ServerConnection::end_batch()
 {
 	WRITE_ONCE(collector_, static_cast<task_struct *>(nullptr));
 	const bool sent = exchange(sent_, false);
 	if (sent)
 		post_pending();
-	post_held(sent && may_acknowledge());
+	if (gated_) {
+		for (const Step step : kSteps)
+			hold_collected(step);
+		post_held(sent && may_acknowledge());
+		return;
+	}
+	for (const Step step : kSteps)
+		post_collected(step);
 }
 
 void ServerConnection::collect(RequestSlot &slot)
 {
 	const Step step = slot.step();
+	u32 &count = collected_[index(step)];
 	// The plug may be in the midst of its end, when its list of callbacks is through already,
 	// and the next disk may have to be waited for.
 	plug_->watch();
-	held_.with([&](Held &h) { h.of(step).push_back(slot); });
-	collected_[static_cast<u8>(step)] = true;
+	if (count == chain_.size()) [[unlikely]]
+		gated_ ? hold_collected(step) : post_collected(step);
+	chain_[count++].slots[index(step)] = &slot;
+}
+
+// Without a gate. Who finds no room goes by himself, and waits for room by himself, like anybody
+// else.
+void ServerConnection::post_collected(Step step)
+{
+	const u32 count = exchange(collected_[index(step)], 0U);
+	if (!count || post_chain(step, count, Signal::WhenDue)) [[likely]]
+		return;
+	for (u32 i = 0; i < count; i++)
+		post_now(*chain_[i].slots[index(step)], false);
 }
 
 // ---- who is held ----
@@ -119,6 +144,19 @@ GatePass ServerConnection::pass_gate(RequestSlot &slot)
 	});
 }
 
+// With a gate: behind those who wait for their turn already.
+void ServerConnection::hold_collected(Step step)
+{
+	const u32 count = exchange(collected_[index(step)], 0U);
+	if (!count)
+		return;
+	held_.with([&](Held &h) {
+		for (u32 i = 0; i < count; i++)
+			h.of(step).push_back(*chain_[i].slots[index(step)]);
+	});
+	lined_up_[index(step)] = true;
+}
+
 // Moves slots to the chain, if it is their turn; how many.
 u32 ServerConnection::take_held(Step step, bool acknowledged, Signal &signal)
 {
@@ -126,14 +164,12 @@ u32 ServerConnection::take_held(Step step, bool acknowledged, Signal &signal)
 		PendingList &held = h.of(step);
 		if (held.empty())
 			return 0U;
-		GatePass pass = GatePass::Post;
-		if (gated_)
-			pass = acknowledged ? GatePass::PostSignaled : h.gate.pass();
+		const GatePass pass = acknowledged ? GatePass::PostSignaled : h.gate.pass();
 		if (pass == GatePass::Hold)
 			return 0U;
 		signal = pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
 		u32 n = 0;
-		while (n < chain_.size() && (chain_[n].slot = held.pop_front()))
+		while (n < chain_.size() && (chain_[n].slots[index(step)] = held.pop_front()))
 			n++;
 		return n;
 	});
@@ -143,7 +179,7 @@ void ServerConnection::hold_again(Step step, u32 count)
 {
 	held_.with([&](Held &h) {
 		for (u32 i = count; i--;)
-			h.of(step).push_front(*chain_[i].slot);
+			h.of(step).push_front(*chain_[i].slots[index(step)]);
 	});
 }
 
@@ -155,12 +191,11 @@ void ServerConnection::post_held(bool acknowledged)
 		held_.with(
 		    [](Held &h) { h.gate.completed(!h.arrivals.empty() || !h.answers.empty()); });
 	for (const Step step : kSteps)
-		if (exchange(collected_[static_cast<u8>(step)], false) || acknowledged)
+		if (exchange(lined_up_[index(step)], false) || acknowledged)
 			post_held(step, acknowledged);
 }
 
-// Who finds no room goes by himself, and waits for room by himself, like anybody else. Or, if he
-// has to pass the gate, back: there is another completion, whose handler tries again, or
+// Who finds no room goes back: there is another completion, whose handler tries again, or
 // drop_pending(), which comes after all handlers.
 void ServerConnection::post_held(Step step, bool acknowledged)
 {
@@ -171,23 +206,24 @@ void ServerConnection::post_held(Step step, bool acknowledged)
 		acknowledged = false;
 		if (!count)
 			return;
-		const RcuReader posting;
-		if (!path_.may_post()) [[unlikely]] {
-			for (u32 i = 0; i < count; i++)
-				chain_[i].slot->dropped();
-			continue;
-		}
-		const Status s =
-		    step == Step::Answer ? post_answers(count, signal) : post_invalidations(count);
-		if (!full(s)) [[likely]]
-			continue;
-		if (gated_) {
+		if (!post_chain(step, count, signal)) {
 			hold_again(step, count);
 			return;
 		}
-		for (u32 i = 0; i < count; i++)
-			post_now(*chain_[i].slot, false);
 	} while (count == chain_.size());
+}
+
+// What is in the chain; false if there is no room for it.
+bool ServerConnection::post_chain(Step step, u32 count, Signal signal)
+{
+	const RcuReader posting;
+	if (!path_.may_post()) [[unlikely]] {
+		for (u32 i = 0; i < count; i++)
+			chain_[i].slots[index(step)]->dropped();
+		return true;
+	}
+	return !full(step == Step::Answer ? post_answers(count, signal)
+					  : post_invalidations(count));
 }
 
 // Under RcuReader, and the path may post. EAGAIN if there is no room; other errors have been seen
@@ -196,7 +232,8 @@ Status ServerConnection::post_invalidations(u32 count)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		chain_[i].slot->fill_invalidation(chain_[i].wrs.invalidation);
+		chain_[i].slots[index(Step::Invalidate)]->fill_invalidation(
+		    chain_[i].wrs.invalidation);
 		chain.append(chain_[i].wrs.invalidation);
 	}
 	chain.cost.invalidations = count;
@@ -204,7 +241,7 @@ Status ServerConnection::post_invalidations(u32 count)
 	if (full(s))
 		return s;
 	for (u32 i = 0; i < count; i++)
-		invalidating_.push_back(*chain_[i].slot);
+		invalidating_.push_back(*chain_[i].slots[index(Step::Invalidate)]);
 	// The device may have taken some of them, which then complete, like those of a chain whose
 	// queue pair breaks. Who is left over is dropped with those who wait.
 	if (!s.ok())
@@ -217,7 +254,7 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		chain_[i].slot->fill_answer(chain_[i].wrs, i != 0);
+		chain_[i].slots[index(Step::Answer)]->fill_answer(chain_[i].wrs, i != 0);
 		chain_[i].wrs.append_registration(chain);
 	}
 	for (u32 i = 0; i < count; i++)
@@ -228,7 +265,7 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 		chain.last()->wr_cqe = &answers_.cqe;
 	const Status s = post_send(chain.first(), chain.last(), chain.cost, signal, nullptr, [&] {
 		for (u32 i = 0; i < count; i++)
-			chain_[i].slot->let_go();
+			chain_[i].slots[index(Step::Answer)]->let_go();
 	});
 	if (full(s))
 		return s;

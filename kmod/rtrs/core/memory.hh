@@ -150,13 +150,22 @@ public:
 	// Fills a registration under the present key; `next` follows it in the chain.
 	void fill_reg_wr(ib_reg_wr &wr, ib_cqe *cqe, int access, ib_send_wr *next) const
 	{
+		format_reg_wr(wr, cqe, access, next);
+		set_reg_wr(wr);
+	}
+	// The same in two parts: of any region, and what makes it this one's.
+	static void format_reg_wr(ib_reg_wr &wr, ib_cqe *cqe, int access, ib_send_wr *next)
+	{
 		wr = {};
 		wr.wr.opcode = IB_WR_REG_MR;
 		wr.wr.wr_cqe = cqe;
 		wr.wr.next = next;
+		wr.access = access;
+	}
+	void set_reg_wr(ib_reg_wr &wr) const
+	{
 		wr.mr = mr_;
 		wr.key = mr_->rkey;
-		wr.access = access;
 	}
 	// Fills a local invalidation of `key`.
 	static void fill_local_inv(ib_send_wr &wr, ib_cqe *cqe, Rkey key)
@@ -184,10 +193,24 @@ public:
 	// of the same chain.
 	void fill(const MemoryRegion &region, ib_cqe *cqe, int access, bool guarded_before = false)
 	{
-		region.fill_reg_wr(reg_, cqe, access, nullptr);
+		MemoryRegion::format_reg_wr(reg_, cqe, access, nullptr);
+		if (region.repeatable() && !guarded_before)
+			MemoryRegion::fill_local_inv(guard_, cqe, Rkey{0});
+		set(region, guarded_before);
+	}
+	// The same in two parts, for who registers one region after the other: what stays, once,
+	// and what each changes.
+	void format(ib_cqe *cqe, int access)
+	{
+		MemoryRegion::format_reg_wr(reg_, cqe, access, nullptr);
+		MemoryRegion::fill_local_inv(guard_, cqe, Rkey{0});
+	}
+	void set(const MemoryRegion &region, bool guarded_before)
+	{
+		region.set_reg_wr(reg_);
 		guarded_ = region.repeatable() && !guarded_before;
 		if (guarded_) {
-			MemoryRegion::fill_local_inv(guard_, cqe, region.rkey());
+			guard_.ex.invalidate_rkey = region.rkey().value;
 			guard_.next = &reg_.wr;
 		}
 	}

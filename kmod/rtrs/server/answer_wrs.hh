@@ -12,6 +12,8 @@ class RequestSlot;
 // New key, data, invalidation, answer.
 constexpr u32 kMaxAnswerWrs = 4;
 
+// Each work request is formatted, which is the same for all answers of a connection, before an
+// answer makes it its own: once for many (format()), or right then.
 struct AnswerWrs {
 	bool registers;
 	bool has_data;
@@ -29,6 +31,33 @@ struct AnswerWrs {
 		bool write;
 		int error;
 	} event;
+
+	void format(ib_cqe *sent, int access)
+	{
+		registration.format(sent, access);
+		format_data(sent);
+		format_invalidation(sent);
+		format_final();
+	}
+	void format_data(ib_cqe *sent)
+	{
+		data = {};
+		data.wr.opcode = IB_WR_RDMA_WRITE;
+		data.wr.wr_cqe = sent;
+		data.wr.sg_list = &data_sge;
+		data.wr.num_sge = 1;
+	}
+	void format_invalidation(ib_cqe *sent)
+	{
+		invalidation = {};
+		invalidation.opcode = IB_WR_SEND_WITH_INV;
+		invalidation.wr_cqe = sent;
+	}
+	void format_final()
+	{
+		final = {};
+		final.wr.sg_list = &payload;
+	}
 
 	void append_registration(Chain &chain)
 	{
@@ -50,6 +79,7 @@ struct AnswerWrs {
 // by RequestSlot::Step, and work requests for either, in memory because that is much for a stack.
 struct ChainEntry {
 	RequestSlot *slots[2];
+	ib_send_wr invalidation; // before the request
 	AnswerWrs wrs;
 };
 

@@ -7,7 +7,6 @@
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/session.hh>
-#include <rtrs/server/trace.hh>
 
 using namespace cxxrt;
 
@@ -21,11 +20,6 @@ static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.
 constexpr u32 kDrainRoom = 1;
-
-bool full(const Status &s)
-{
-	return !s.ok() && s.error() == err::eagain;
-}
 
 } // namespace
 
@@ -67,6 +61,8 @@ Status ServerConnection::open(rdma_cm_id *id)
 		const u32 held = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxHeld);
 		config.max_chain = held * kMaxAnswerWrs + Registration::kMaxGuards;
 		chain_ = TRY(Array<ChainEntry>::create(held));
+		for (ChainEntry &e : chain_)
+			e.wrs.format(send_cqe(), PathRegions::access());
 		config.batch = on_batch;
 	}
 	config.signal_interval = min_of(depth, kMaxSignalInterval);
@@ -386,112 +382,6 @@ void ServerConnection::on_send_completed()
 	post_pending();
 	if (may_acknowledge())
 		post_held(true);
-}
-
-void ServerConnection::post_slot(RequestSlot &slot)
-{
-	if (collects())
-		collect(slot);
-	else
-		post_now(slot, gated_);
-}
-
-// Nobody waits for ever: when the queue refuses, a signaled work request is on its way, and its
-// handler takes the list's lock after it has made room. So either the second try below finds that
-// room, or that handler finds the slot on the list.
-void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
-{
-	const RequestSlot::Step step = slot.step();
-	bool posting_allowed = false;
-	Status s;
-	{
-		RcuReader posting;
-		posting_allowed = path_.may_post();
-		if (posting_allowed) [[likely]] {
-			const GatePass pass = ask_gate ? pass_gate(slot) : GatePass::Post;
-			if (pass == GatePass::Hold)
-				return;
-			s = slot.post(pass == GatePass::PostSignaled ? Signal::Always
-								     : Signal::WhenDue);
-			if (full(s)) [[unlikely]]
-				s = pending_.with([&](PendingList &waiting) {
-					const Status again = slot.post();
-					if (full(again))
-						waiting.push_back(slot);
-					return again;
-				});
-		}
-	}
-	if (posting_allowed) [[likely]]
-		settle(slot, step, s);
-	else
-		slot.dropped();
-}
-
-void ServerConnection::post_pending()
-{
-	for (;;) {
-		RequestSlot *slot = nullptr;
-		RequestSlot::Step step{};
-		bool posting_allowed = false;
-		Status s;
-		pending_.with([&](PendingList &waiting) {
-			slot = waiting.pop_front();
-			if (!slot)
-				return;
-			step = slot->step();
-			RcuReader posting;
-			posting_allowed = path_.may_post();
-			if (posting_allowed)
-				s = slot->post();
-			if (full(s))
-				waiting.push_front(*slot);
-		});
-		if (!slot || full(s))
-			return;
-		if (posting_allowed)
-			settle(*slot, step, s);
-		else
-			slot->dropped();
-	}
-}
-
-// What follows a try to post. The slot is touched only if its invalidation could not be posted:
-// otherwise that may have completed already, the slot may be somebody else's, or it is on the list.
-void ServerConnection::settle(RequestSlot &slot, RequestSlot::Step step, const Status &s)
-{
-	if (full(s))
-		return;
-	if (step == RequestSlot::Step::Answer) {
-		answers_left(1, s);
-		return;
-	}
-	if (s.ok())
-		return;
-	path_.refuse(Refusal::CompletionError, "a work request could not be posted");
-	slot.dropped();
-}
-
-// So many slots were let go, and their answers were posted, or that failed.
-void ServerConnection::answers_left(u32 count, const Status &s)
-{
-	if (s.ok()) [[likely]]
-		counters().add(&WrCounters::requests, u64{count});
-	else
-		path_.refuse(Refusal::CompletionError, "a work request could not be posted");
-	// Last: nothing else keeps the path, and with it this connection.
-	path_.leave(count);
-}
-
-void ServerConnection::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
-{
-	trace::response(path_, *this, cost, [&] {
-		return rtrs_srv_response_event{.write = wrs.event.write,
-					       .need_inval = wrs.invalidates,
-					       .always_invalidate = wrs.registers,
-					       .msg_id = wrs.event.slot.value,
-					       .error = wrs.event.error};
-	});
 }
 
 void ServerConnection::drop_pending()

@@ -44,6 +44,8 @@ public:
 	// the caller is inside of. Any context. An answer ends when it is posted, or in
 	// RequestSlot::dropped(), an invalidation in its completion or dropped(), here or later.
 	void post_slot(RequestSlot &slot);
+	// The same, inlined; in respond.cc only.
+	void post_step(RequestSlot &slot, RequestSlot::Step step);
 	// The queues are drained: slots that still wait are dropped.
 	void drop_pending();
 
@@ -78,6 +80,10 @@ public:
 private:
 	using PendingList = cxxrt::List<RequestSlot, &RequestSlot::pending>;
 
+	// A queue without room.
+	static bool full(const Status &s) { return !s.ok() && s.error() == err::eagain; }
+	// Of what is kept by step.
+	static constexpr u32 index(RequestSlot::Step step) { return static_cast<u32>(step); }
 	static ServerConnection &of(const ib_wc *wc)
 	{
 		return *container_of(wc->wr_cqe, Handler, cqe)->con;
@@ -113,7 +119,7 @@ private:
 		const task_struct *collector = READ_ONCE(collector_);
 		return collector && collector == current && in_task();
 	}
-	void collect(RequestSlot &slot);
+	void collect(RequestSlot &slot, RequestSlot::Step step);
 	void post_collected(RequestSlot::Step step);
 	void hold_collected(RequestSlot::Step step);
 	GatePass pass_gate(RequestSlot &slot);

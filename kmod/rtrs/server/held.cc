@@ -33,16 +33,6 @@ namespace {
 
 constexpr Step kSteps[] = {Step::Invalidate, Step::Answer};
 
-constexpr u32 index(Step step)
-{
-	return static_cast<u32>(step);
-}
-
-bool full(const Status &s)
-{
-	return !s.ok() && s.error() == err::eagain;
-}
-
 } // namespace
 
 // ---- batches of completions; all in handlers of this connection, so nobody else is here ----
@@ -106,18 +96,6 @@ void ServerConnection::end_batch()
 	}
 	for (const Step step : kSteps)
 		post_collected(step);
-}
-
-void ServerConnection::collect(RequestSlot &slot)
-{
-	const Step step = slot.step();
-	u32 &count = collected_[index(step)];
-	// The plug may be in the midst of its end, when its list of callbacks is through already,
-	// and the next disk may have to be waited for.
-	plug_->watch();
-	if (count == chain_.size()) [[unlikely]]
-		gated_ ? hold_collected(step) : post_collected(step);
-	chain_[count++].slots[index(step)] = &slot;
 }
 
 // Without a gate. Who finds no room goes by himself, and waits for room by himself, like anybody
@@ -232,9 +210,9 @@ Status ServerConnection::post_invalidations(u32 count)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
-		chain_[i].slots[index(Step::Invalidate)]->fill_invalidation(
-		    chain_[i].wrs.invalidation);
-		chain.append(chain_[i].wrs.invalidation);
+		ib_send_wr &wr = chain_[i].invalidation;
+		chain_[i].slots[index(Step::Invalidate)]->fill_invalidation(wr);
+		chain.append(wr);
 	}
 	chain.cost.invalidations = count;
 	const Status s = post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
@@ -246,35 +224,6 @@ Status ServerConnection::post_invalidations(u32 count)
 	// queue pair breaks. Who is left over is dropped with those who wait.
 	if (!s.ok())
 		path_.refuse(Refusal::CompletionError, "a work request could not be posted");
-	return {};
-}
-
-// Likewise.
-Status ServerConnection::post_answers(u32 count, Signal signal)
-{
-	Chain chain;
-	for (u32 i = 0; i < count; i++) {
-		chain_[i].slots[index(Step::Answer)]->fill_answer(chain_[i].wrs, i != 0);
-		chain_[i].wrs.append_registration(chain);
-	}
-	for (u32 i = 0; i < count; i++)
-		chain_[i].wrs.append_rest(chain);
-	chain.cost.requests = count;
-	const bool awaited = signal == Signal::Always;
-	if (awaited)
-		chain.last()->wr_cqe = &answers_.cqe;
-	const Status s = post_send(chain.first(), chain.last(), chain.cost, signal, nullptr, [&] {
-		for (u32 i = 0; i < count; i++)
-			chain_[i].slots[index(Step::Answer)]->let_go();
-	});
-	if (full(s))
-		return s;
-	if (s.ok()) {
-		unacknowledged_ += awaited;
-		for (u32 i = 0; i < count; i++)
-			trace_answer(chain_[i].wrs, chain.cost);
-	}
-	answers_left(count, s);
 	return {};
 }
 

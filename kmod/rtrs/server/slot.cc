@@ -27,6 +27,7 @@ void RequestSlot::init(Session &session, Slot slot, void *area)
 void RequestSlot::own(const Arrival &arrival, const u8 *capsule)
 {
 	owner_ = arrival;
+	owner_tag_ = arrival.path->tag();
 	if (capsule)
 		__builtin_memcpy(capsule_, capsule, arrival.capsule_size);
 }
@@ -98,18 +99,12 @@ bool RequestSlot::is_dead() const
 	return owner_.path->closing();
 }
 
-void RequestSlot::let_go()
-{
-	if (!word_.end(owner_.path->tag())) [[unlikely]]
-		hand_over();
-}
-
 // Somebody waits, or the path has been forgotten. Any context: so the next request, which is parsed
 // and handed to the user in process context, begins by a work item.
 noinline __cold void RequestSlot::hand_over()
 {
 	LockGuard held(lock_);
-	const SlotStep step = word_.finish(owner_.path->tag());
+	const SlotStep step = word_.finish(owner_tag_);
 	if (step.event != SlotEvent::Start)
 		return;
 	own(parked_, parked_.capsule_size ? parked_capsule_ : nullptr);

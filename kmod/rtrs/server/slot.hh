@@ -69,6 +69,8 @@ public:
 
 	// The user's answer. Any context.
 	void respond(int status, u32 produced);
+	// The same, inlined; in respond.cc only.
+	void answer(int status, u32 produced);
 	// Whether nobody waits for it. While the user has the request.
 	bool is_dead() const;
 
@@ -87,11 +89,17 @@ public:
 	void fill_invalidation(ib_send_wr &wr);
 	// The chunk is invalidated. Process context.
 	void run();
-	// The work requests of the answer. `guarded_before`: see Registration.
-	void fill_answer(AnswerWrs &wrs, bool guarded_before);
+	// The work requests of the answer. Formatted: they are already. `guarded_before`: see
+	// Registration. In respond.cc only.
+	enum class Wrs : u8 { Raw, Formatted };
+	template <Wrs kWrs> void make_answer(AnswerWrs &wrs, bool guarded_before);
 	// Room for the answer is reserved: from here on the slot is the next request's. Any
 	// context.
-	void let_go();
+	void let_go()
+	{
+		if (!word_.end(owner_tag_)) [[unlikely]]
+			hand_over();
+	}
 	// The step will never be posted: lets go of the slot, and leaves the path.
 	void dropped();
 
@@ -119,7 +127,6 @@ private:
 	void hand_to_user();
 	void answer_error(Error e);
 	Status post_invalidate();
-	[[gnu::always_inline]] void make_answer(AnswerWrs &wrs, bool guarded_before);
 	Status post_answer(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
@@ -136,6 +143,7 @@ private:
 
 	// Of the owner.
 	Arrival owner_;
+	PathTag owner_tag_{};
 	u8 capsule_[kMaxCapsule];
 	IoHeader header_ = {};
 	bool header_valid_ = false;

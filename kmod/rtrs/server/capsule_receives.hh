@@ -65,12 +65,18 @@ public:
 		wr.num_sge = 1;
 		return Status::from_code(ib_post_recv(qp, &wr, nullptr));
 	}
-	// Copies what came, at most kMaxCapsule bytes; how many.
+	// Copies what came, at most kMaxCapsule bytes, and perhaps what lies behind it, to a buffer
+	// of that size; how many came.
 	static u32 copy(const Entry &e, u32 size, u8 *to)
 	{
 		size = cxxrt::min_of(size, kMaxCapsule);
 		e.page->sync_for_cpu(e.offset, size);
-		__builtin_memcpy(to, e.page->data() + e.offset, size);
+		const u8 *from = e.page->data() + e.offset;
+		// A block request is no longer.
+		if (size <= kMaxCapsule / 2) [[likely]]
+			__builtin_memcpy(to, from, kMaxCapsule / 2);
+		else
+			__builtin_memcpy(to, from, kMaxCapsule);
 		return size;
 	}
 

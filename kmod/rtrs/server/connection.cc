@@ -222,18 +222,72 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 	path.on_info_request(ByteView(buffer.data(), min_of<usize>(wc->byte_len, buffer.size())));
 }
 
-void ServerConnection::received(ib_cq *, ib_wc *wc)
+[[gnu::always_inline]] inline Status ServerConnection::post_again(CapsuleReceives::Entry *entry)
 {
-	of(wc).on_receive(*wc, nullptr);
+	return entry ? CapsuleReceives::post(qp, *entry) : post_empty_recv(&recv_.cqe);
 }
 
-void ServerConnection::capsule_received(ib_cq *, ib_wc *wc)
+noinline void ServerConnection::on_service(ServerImm imm)
 {
-	CapsuleReceives::Entry &entry = CapsuleReceives::of(wc);
-	entry.con->on_receive(*wc, &entry);
+	switch (imm.kind) {
+	case ServerImm::Kind::Request:
+		break;
+	case ServerImm::Kind::Heartbeat:
+		answer_heartbeat();
+		break;
+	case ServerImm::Kind::HeartbeatAck:
+		path_.heartbeat().on_ack();
+		break;
+	case ServerImm::Kind::Fence:
+		path_.on_fence(imm.serial);
+		break;
+	}
 }
 
-void ServerConnection::on_receive(const ib_wc &wc, CapsuleReceives::Entry *entry)
+// The header is parsed when the request has its slot.
+[[gnu::always_inline]] inline void ServerConnection::on_capsule(ByteView content, Rkey closed)
+{
+	const Result<RequestCapsuleFields> fields = parse_request_capsule(content);
+	if (!fields.ok()) [[unlikely]] {
+		path_.refuse(Refusal::CapsuleMalformed, "malformed capsule");
+		return;
+	}
+	const Result<ServerImm> imm = settings().layout.decode_at_server(fields->imm, {cid()});
+	if (!imm.ok() || imm->kind != ServerImm::Kind::Request) [[unlikely]] {
+		path_.refuse(Refusal::CapsuleMalformed, "a capsule that is no request");
+		return;
+	}
+	if (!path_.enter())
+		return;
+	const RequestSlot::Arrival arrival{
+	    .path = &path_,
+	    .con = this,
+	    .offset = imm->offset,
+	    .message_size = static_cast<u8>(fields->message.size()),
+	    .capsule_size = static_cast<u8>(fields->message.size() + fields->header.size()),
+	    .closed = closed,
+	};
+	path_.session().slot(imm->slot).arrive(arrival, fields->message.data());
+}
+
+[[gnu::always_inline]] inline void ServerConnection::on_immediate(const ib_wc &wc)
+{
+	const Result<ServerImm> imm = settings().layout.decode_at_server(
+	    Immediate::from_network(wc.ex.imm_data), {cid()}, path_.fences());
+	if (!imm.ok()) [[unlikely]] {
+		path_.refuse(Refusal::ImmediateMalformed, "malformed immediate");
+		return;
+	}
+	if (imm->kind != ServerImm::Kind::Request) [[unlikely]]
+		on_service(imm.value());
+	else if (path_.enter()) [[likely]]
+		path_.session().slot(imm->slot).arrive(
+		    {.path = &path_, .con = this, .offset = imm->offset});
+}
+
+// With what it calls, up to the slot, one function.
+[[gnu::always_inline]] inline void ServerConnection::on_receive(const ib_wc &wc,
+								CapsuleReceives::Entry *entry)
 {
 	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
 		path_.fail(wc);
@@ -269,61 +323,15 @@ void ServerConnection::on_receive(const ib_wc &wc, CapsuleReceives::Entry *entry
 		on_immediate(wc);
 }
 
-Status ServerConnection::post_again(CapsuleReceives::Entry *entry)
+void ServerConnection::received(ib_cq *, ib_wc *wc)
 {
-	return entry ? CapsuleReceives::post(qp, *entry) : post_empty_recv(&recv_.cqe);
+	of(wc).on_receive(*wc, nullptr);
 }
 
-// The header is parsed when the request has its slot.
-void ServerConnection::on_capsule(ByteView content, Rkey closed)
+void ServerConnection::capsule_received(ib_cq *, ib_wc *wc)
 {
-	const Result<RequestCapsuleFields> fields = parse_request_capsule(content);
-	if (!fields.ok()) [[unlikely]] {
-		path_.refuse(Refusal::CapsuleMalformed, "malformed capsule");
-		return;
-	}
-	const Result<ServerImm> imm = settings().layout.decode_at_server(fields->imm, {cid()});
-	if (!imm.ok() || imm->kind != ServerImm::Kind::Request) [[unlikely]] {
-		path_.refuse(Refusal::CapsuleMalformed, "a capsule that is no request");
-		return;
-	}
-	if (!path_.enter())
-		return;
-	const RequestSlot::Arrival arrival{
-	    .path = &path_,
-	    .con = this,
-	    .offset = imm->offset,
-	    .message_size = static_cast<u8>(fields->message.size()),
-	    .capsule_size = static_cast<u8>(fields->message.size() + fields->header.size()),
-	    .closed = closed,
-	};
-	path_.session().slot(imm->slot).arrive(arrival, fields->message.data());
-}
-
-void ServerConnection::on_immediate(const ib_wc &wc)
-{
-	Result<ServerImm> imm = settings().layout.decode_at_server(
-	    Immediate::from_network(wc.ex.imm_data), {cid()}, path_.fences());
-	if (!imm.ok()) [[unlikely]] {
-		path_.refuse(Refusal::ImmediateMalformed, "malformed immediate");
-		return;
-	}
-	switch (imm->kind) {
-	case ServerImm::Kind::Request:
-		if (path_.enter())
-			path_.session().slot(imm->slot).arrive(
-			    {.path = &path_, .con = this, .offset = imm->offset});
-		break;
-	case ServerImm::Kind::Heartbeat:
-		answer_heartbeat();
-		break;
-	case ServerImm::Kind::HeartbeatAck:
-		path_.heartbeat().on_ack();
-		break;
-	case ServerImm::Kind::Fence:
-		path_.on_fence(imm->serial);
-		break;
-	}
+	CapsuleReceives::Entry &entry = CapsuleReceives::of(wc);
+	entry.con->on_receive(*wc, &entry);
 }
 
 void ServerConnection::answer_heartbeat()

@@ -103,6 +103,7 @@ private:
 	Status post_again(CapsuleReceives::Entry *capsule);
 	void on_capsule(ByteView content, Rkey closed);
 	void on_immediate(const ib_wc &wc);
+	void on_service(ServerImm imm);
 	void answer_heartbeat();
 	void post_pending();
 	void post_now(RequestSlot &slot, bool ask_gate);

@@ -15,18 +15,6 @@ using namespace cxxrt;
 
 namespace rtrs::server {
 
-void RequestSlot::begin()
-{
-	header_ = {};
-	header_valid_ = false;
-	if (owner_.capsule_size || !settings().always_invalidate) {
-		run();
-		return;
-	}
-	step_ = Step::Invalidate;
-	owner_.con->post_slot(*this);
-}
-
 void RequestSlot::fill_invalidation(ib_send_wr &wr)
 {
 	MemoryRegion::fill_local_inv(wr, &invalidate_cqe_.cqe,
@@ -53,53 +41,63 @@ void RequestSlot::invalidated(ib_cq *, ib_wc *wc)
 	slot.owner_.con->on_invalidated(slot, ok);
 }
 
-inline Result<RequestSlot::Parts> RequestSlot::parts_in_chunk(u8 *copy)
+// Copies the header out of the client's reach, with what stands in front of it if `whole`.
+inline ByteView RequestSlot::copy_request(bool &whole)
 {
 	const ChunkPool &chunks = session_->chunks();
-	const u8 *chunk = chunks.data(slot_.value);
 	const u32 offset = owner_.offset.value;
+	const u8 *header = chunks.data(slot_.value) + offset;
 	const usize size = io_header_copy_size(owner_.offset, {chunks.chunk_size()});
 	owner_.path->regions().sync_for_cpu(slot_, 0, offset + static_cast<u32>(size));
-	// Only at the end of a chunk is it less; the compiler does better with a length that it
-	// knows.
-	if (size == kMaxIoHeaderSize) [[likely]]
-		__builtin_memcpy(copy, chunk + offset, kMaxIoHeaderSize);
-	else
-		__builtin_memcpy(copy, chunk + offset, size);
-	return Parts{{copy, size}, {chunk, offset}};
+	// Less at either end of a chunk.
+	whole = size == kMaxIoHeaderSize && offset >= kShortMessage;
+	if (whole) [[likely]] {
+		__builtin_memcpy(request_, header - kShortMessage, kShortRequest);
+		return {request_ + kShortMessage, kMaxIoHeaderSize};
+	}
+	__builtin_memcpy(request_ + kShortMessage, header, size);
+	return {request_ + kShortMessage, size};
 }
 
-// EPROTO for a capsule that took back another key than the one that opens this chunk, into which
-// the client could still write then.
-inline Result<RequestSlot::Parts> RequestSlot::parts_in_capsule()
+// The chunk has room for it in front of the header: parse_io_header() has seen to that.
+noinline __cold const u8 *RequestSlot::copy_long_message()
 {
-	PathRegions &regions = owner_.path->regions();
-	if (!(owner_.closed == regions.region(slot_.value).rkey()))
-		return err::eproto;
-	regions.sync_for_cpu(slot_, 0, owner_.offset.value);
-	const usize message = owner_.message_size;
-	return Parts{{capsule_ + message, owner_.capsule_size - message}, {capsule_, message}};
+	const u32 size = header_.usr_len.value;
+	const u8 *chunk = session_->chunks().data(slot_.value);
+	__builtin_memcpy(message_, chunk + owner_.offset.value - size, size);
+	return message_;
 }
 
-void RequestSlot::run()
+// What the chunk, or the capsule, wants of the user. Nothing is looked at before it is in private
+// memory. A capsule must have taken back the key that opens its chunk, into which the client could
+// still write otherwise.
+[[gnu::always_inline]] inline void RequestSlot::look()
 {
 	Path &path = *owner_.path;
+	header_valid_ = false;
 	if (path.closing()) [[unlikely]] {
 		dropped();
 		return;
 	}
-	[[gnu::uninitialized]] u8 copy[kMaxIoHeaderSize]; // parsed as far as it was written
-	const Result<Parts> parts = owner_.capsule_size ? parts_in_capsule() : parts_in_chunk(copy);
-	if (!parts.ok()) {
-		path.refuse(Refusal::CapsuleMalformed, "a capsule that does not fit its chunk");
-		dropped();
-		return;
+	const u32 capsule = owner_.capsule_size;
+	bool whole = false;
+	ByteView copy{};
+	if (capsule) {
+		PathRegions &regions = path.regions();
+		if (!(owner_.closed == regions.region(slot_.value).rkey())) [[unlikely]] {
+			give_up(Refusal::CapsuleMalformed, "a capsule that does not fit its chunk");
+			return;
+		}
+		regions.sync_for_cpu(slot_, 0, owner_.offset.value);
+		const u32 message = owner_.message_size;
+		copy = {capsule_ + message, capsule - message};
+	} else {
+		copy = copy_request(whole);
 	}
-	const IoVerdict verdict = parse_io_header(parts->header, owner_.offset);
+	const IoVerdict verdict = parse_io_header(copy, owner_.offset);
 	switch (verdict.action) {
 	case IoVerdict::Action::ClosePath:
-		path.refuse(Refusal::HeaderMalformed, "malformed header");
-		dropped();
+		give_up(Refusal::HeaderMalformed, "malformed header");
 		return;
 	case IoVerdict::Action::Answer:
 		answer_error(verdict.error);
@@ -109,23 +107,28 @@ void RequestSlot::run()
 	}
 	header_ = verdict.header;
 	header_valid_ = true;
-	if (header_.usr_len.value > sizeof(message_)) {
+	const u32 size = header_.usr_len.value;
+	if (size > sizeof(message_)) [[unlikely]] {
 		answer_error(err::emsgsize);
 		return;
 	}
-	const ByteView &message = parts->message;
-	// The chunk has room for it in front of the header: parse_io_header() has seen to that.
-	if (owner_.capsule_size && message.size() != header_.usr_len.value) {
-		path.refuse(Refusal::CapsuleMalformed, "a capsule of two minds about its message");
-		dropped();
-		return;
+	const u8 *message = nullptr;
+	if (capsule) {
+		if (owner_.message_size != size) [[unlikely]] {
+			give_up(Refusal::CapsuleMalformed,
+				"a capsule of two minds about its message");
+			return;
+		}
+		message = capsule_;
+	} else if (whole && size <= kShortMessage) [[likely]] {
+		message = request_ + kShortMessage - size;
+	} else {
+		message = copy_long_message();
 	}
-	__builtin_memcpy(message_, message.data() + message.size() - header_.usr_len.value,
-			 header_.usr_len.value);
-	hand_to_user();
+	hand_to_user(message);
 }
 
-void RequestSlot::hand_to_user()
+[[gnu::always_inline]] inline void RequestSlot::hand_to_user(const u8 *message)
 {
 	Path &path = *owner_.path;
 	const bool read = header_.direction == Direction::Read;
@@ -141,13 +144,57 @@ void RequestSlot::hand_to_user()
 	    .data = session_->chunks().data(slot_.value),
 	    .data_len = header_.data_len.value,
 	    .answer_max = read ? header_.transfer_size().value : 0,
-	    .msg = message_,
+	    .msg = message,
 	    .msg_len = header_.usr_len.value,
 	};
 	session_->server().ops().request(session_->user(), &to_user);
 }
 
-void RequestSlot::answer_error(Error e)
+inline bool RequestSlot::must_invalidate() const
+{
+	return !owner_.capsule_size && settings().always_invalidate;
+}
+
+inline void RequestSlot::invalidate()
+{
+	step_ = Step::Invalidate;
+	owner_.con->post_slot(*this);
+}
+
+// From here to the user is one function; what is rare is out of line.
+void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
+{
+	const PathTag tag = arrival.path->tag();
+	if (!word_.begin(tag) && !arrive_at_busy(arrival, capsule)) [[unlikely]]
+		return;
+	own(arrival, tag, capsule);
+	if (must_invalidate())
+		invalidate();
+	else
+		look();
+}
+
+// The request was parked, and has the slot now.
+void RequestSlot::begin()
+{
+	if (must_invalidate())
+		invalidate();
+	else
+		run();
+}
+
+void RequestSlot::run()
+{
+	look();
+}
+
+noinline __cold void RequestSlot::give_up(Refusal why, const char *detail)
+{
+	owner_.path->refuse(why, detail);
+	dropped();
+}
+
+noinline __cold void RequestSlot::answer_error(Error e)
 {
 	module_->refusals.count(Refusal::RequestRefused);
 	trace::refusal(*owner_.path, Refusal::RequestRefused, e.code());

@@ -94,8 +94,9 @@ template <RequestSlot::Wrs kWrs>
 		wrs.format_final();
 	final.wr.wr_cqe = con.send_cqe();
 	final.wr.send_flags = 0;
-	wrs.event = {
-	    .slot = slot_, .write = header_.direction == Direction::Write, .error = status_};
+	wrs.event = {.slot = slot_,
+		     .write = header_valid_ && header_.direction == Direction::Write,
+		     .error = status_};
 	const Immediate imm = response_imm(slot_, status_, invalidate);
 	const Rkey key = wrs.registers ? regions.region(slot_.value).rkey() : Rkey{0};
 	if (capsule || wrs.registers)

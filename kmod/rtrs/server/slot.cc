@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who owns a slot, from a request's arrival to its end.
+// Who owns a slot, where more than one request wants it, and from when on nobody does.
 //
 // This is the fence of failover (protocol G.3-5): a client that has given up a path sends its
 // requests again on another, while the first copy's I/O may still run on the same chunk. The second
@@ -24,25 +24,8 @@ void RequestSlot::init(Session &session, Slot slot, void *area)
 	invalidate_cqe_.slot = this;
 }
 
-void RequestSlot::own(const Arrival &arrival, const u8 *capsule)
-{
-	owner_ = arrival;
-	owner_tag_ = arrival.path->tag();
-	if (capsule)
-		__builtin_memcpy(capsule_, capsule, arrival.capsule_size);
-}
-
-void RequestSlot::arrive(const Arrival &arrival, const u8 *capsule)
-{
-	if (!word_.begin(arrival.path->tag())) [[unlikely]] {
-		arrive_at_busy(arrival, capsule);
-		return;
-	}
-	own(arrival, capsule);
-	begin();
-}
-
-noinline __cold void RequestSlot::arrive_at_busy(const Arrival &arrival, const u8 *capsule)
+// True if it owns the slot after all.
+noinline __cold bool RequestSlot::arrive_at_busy(const Arrival &arrival, const u8 *capsule)
 {
 	Path *superseded = nullptr;
 	SlotEvent event;
@@ -54,14 +37,12 @@ noinline __cold void RequestSlot::arrive_at_busy(const Arrival &arrival, const u
 		if (event == SlotEvent::Park || event == SlotEvent::Supersede) {
 			parked_ = arrival;
 			if (capsule)
-				__builtin_memcpy(parked_capsule_, capsule, arrival.capsule_size);
+				copy_capsule(parked_capsule_, capsule, arrival.capsule_size);
 		}
 	}
 	switch (event) {
 	case SlotEvent::Start: // it has become idle meanwhile
-		own(arrival, capsule);
-		begin();
-		break;
+		return true;
 	case SlotEvent::Supersede:
 		module_->refusals.count(Refusal::Superseded);
 		trace::refusal(*superseded, Refusal::Superseded);
@@ -76,6 +57,7 @@ noinline __cold void RequestSlot::arrive_at_busy(const Arrival &arrival, const u
 	case SlotEvent::Ignored:
 		break;
 	}
+	return false;
 }
 
 // A request of the path that has become the owner by hand_over() is begun by a work item, which no
@@ -107,7 +89,7 @@ noinline __cold void RequestSlot::hand_over()
 	const SlotStep step = word_.finish(owner_tag_);
 	if (step.event != SlotEvent::Start)
 		return;
-	own(parked_, parked_.capsule_size ? parked_capsule_ : nullptr);
+	own(parked_, step.path, parked_.capsule_size ? parked_capsule_ : nullptr);
 	start_.queue(module_->io);
 }
 

@@ -18,6 +18,7 @@
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/slot_state.hh>
 #include <rtrs/rtrs.h>
+#include <rtrs/server/refusals.hh>
 #include <rtrs/wire/capsule.hh>
 
 // The opaque handle of rtrs.h is the base of the object behind it.
@@ -52,7 +53,9 @@ public:
 	};
 	// Work-queue context of a completion handler. Either the request begins, or it is parked,
 	// or the path is closed for breaking the rule of slots; in any case the caller is done with
-	// it. `capsule`: user message and header, arrival.capsule_size bytes, which are copied.
+	// it. `capsule`: user message and header, arrival.capsule_size bytes, which are copied, in
+	// a buffer of kCapsuleRoom.
+	enum : u32 { kCapsuleRoom = kMaxCapsule - sizeof(RequestCapsule) };
 	void arrive(const Arrival &arrival, const u8 *capsule = nullptr);
 
 	// `path` is closing and drained: drops its parked request, if there is one. Afterwards none
@@ -112,20 +115,36 @@ private:
 		RequestSlot *slot;
 	};
 
-	// Where a request says what it wants.
-	struct Parts {
-		ByteView header;  // private memory
-		ByteView message; // ends with the user message, whose length the header says
-	};
+	// Of a message this long or shorter, as those of block requests are, message and header are
+	// one copy of a length that the compiler knows.
+	enum : u32 { kShortMessage = 32, kShortRequest = kShortMessage + kMaxIoHeaderSize };
 
-	void own(const Arrival &arrival, const u8 *capsule);
-	void arrive_at_busy(const Arrival &arrival, const u8 *capsule);
+	// Of a buffer of kCapsuleRoom; may copy more than `size`.
+	static void copy_capsule(u8 *to, const u8 *from, u32 size)
+	{
+		if (size <= kShortRequest) [[likely]]
+			__builtin_memcpy(to, from, kShortRequest);
+		else
+			__builtin_memcpy(to, from, kCapsuleRoom);
+	}
+	void own(const Arrival &arrival, PathTag tag, const u8 *capsule)
+	{
+		owner_ = arrival;
+		owner_tag_ = tag;
+		if (capsule)
+			copy_capsule(capsule_, capsule, arrival.capsule_size);
+	}
+	bool arrive_at_busy(const Arrival &arrival, const u8 *capsule);
 	void hand_over();
 	void begin();
-	Result<Parts> parts_in_chunk(u8 *copy);
-	Result<Parts> parts_in_capsule();
-	void hand_to_user();
+	bool must_invalidate() const;
+	void invalidate();
+	void look();
+	ByteView copy_request(bool &whole);
+	const u8 *copy_long_message();
+	void hand_to_user(const u8 *message);
 	void answer_error(Error e);
+	void give_up(Refusal why, const char *detail);
 	Status post_invalidate();
 	Status post_answer(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
@@ -138,20 +157,21 @@ private:
 
 	ServerSlot word_; // what concerns a waiter changes under lock_
 	cxxrt::SpinLock lock_{cxxrt::lock_class<"rtrs_slot">()};
-	Arrival parked_;		 // under lock_, valid if the word has a waiter
-	u8 parked_capsule_[kMaxCapsule]; // likewise
+	Arrival parked_;		  // under lock_, valid if the word has a waiter
+	u8 parked_capsule_[kCapsuleRoom]; // likewise
 
 	// Of the owner.
 	Arrival owner_;
 	PathTag owner_tag_{};
-	u8 capsule_[kMaxCapsule];
+	u8 capsule_[kCapsuleRoom];  // message and header, if it came by one
+	u8 request_[kShortRequest]; // else these, or the header alone, at its end
 	IoHeader header_ = {};
 	bool header_valid_ = false;
 	Step step_ = Step::Invalidate;
 	int status_ = 0;
 	u32 produced_ = 0;
 	cxxrt::Work<RequestSlot, &RequestSlot::begin> start_;
-	u8 message_[RTRS_MAX_USER_MSG];
+	u8 message_[RTRS_MAX_USER_MSG]; // if it is not in one of those
 };
 
 } // namespace rtrs::server

@@ -54,7 +54,7 @@ struct RequestCapsuleFields {
 };
 
 // EMSGSIZE for a capsule that is longer than any, or does not hold what it says.
-inline Result<RequestCapsuleFields> parse_request_capsule(ByteView data)
+[[gnu::always_inline]] inline Result<RequestCapsuleFields> parse_request_capsule(ByteView data)
 {
 	if (data.size() > kMaxCapsule)
 		return err::emsgsize;

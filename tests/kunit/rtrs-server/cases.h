@@ -17,6 +17,8 @@
 	CASE(slot_forget_waits_for_who_is_on_his_way)  \
 	CASE(slot_of_a_closing_path_is_not_served)     \
 	CASE(slot_bad_headers_end_in_one_leave)        \
+	CASE(slot_messages_of_all_lengths)             \
+	CASE(slot_capsules_of_all_lengths)             \
 	CASE(slot_stress_without_invalidation)         \
 	CASE(slot_stress_with_invalidation)
 

@@ -59,19 +59,29 @@ public:
 		return {};
 	}
 
-	// As a client does: user message, then header, at the chunk's begin.
-	void write_request(u32 slot, u16 type)
+	// As a client does: user message, of that size from here on, then header, behind so much
+	// data from the chunk's begin. Where the header is.
+	u32 write_request(u32 slot, u16 type, u32 data = 0, u16 size = kMessage)
 	{
-		WriteHeader header = make_write_header(kMessage);
-		header.type = type;
-		memcpy(session.chunks().data(slot) + kMessage, &header, sizeof(header));
+		return data + write_message(session.chunks().data(slot) + data, type, size);
 	}
+	u32 write_message(u8 *to, u16 type, u16 size)
+	{
+		message_size = size;
+		WriteHeader header = make_write_header(size);
+		header.type = type;
+		for (u32 i = 0; i < size; i++)
+			to[i] = byte_of_message(i);
+		memcpy(to + size, &header, sizeof(header));
+		return size;
+	}
+	static u8 byte_of_message(u32 i) { return static_cast<u8>(1 + i * 7); }
 	// As the handler of a receive does.
-	bool arrive(u32 slot, u32 path)
+	bool arrive(u32 slot, u32 path, u32 offset = kMessage)
 	{
 		if (!paths[path].enter())
 			return false;
-		slots[slot].arrive({&paths[path], &connections[path], ChunkOffset{kMessage}});
+		slots[slot].arrive({&paths[path], &connections[path], ChunkOffset{offset}});
 		return true;
 	}
 	// Waits for the other paths' threads, for a while: then all come to one slot, and the first
@@ -123,7 +133,11 @@ public:
 		__atomic_add_fetch(&self->requests, 1u, __ATOMIC_SEQ_CST);
 		if (__atomic_add_fetch(&self->at_user[slot], 1, __ATOMIC_SEQ_CST) != 1)
 			__atomic_add_fetch(&self->shared, 1, __ATOMIC_SEQ_CST);
-		if (r->msg_len != kMessage || r->dir != RTRS_WRITE)
+		const auto *message = static_cast<const u8 *>(r->msg);
+		bool whole = r->msg_len == self->message_size;
+		for (u32 i = 0; whole && i < r->msg_len; i++)
+			whole = message[i] == byte_of_message(i);
+		if (!whole || r->dir != RTRS_WRITE)
 			__atomic_add_fetch(&self->garbled, 1, __ATOMIC_SEQ_CST);
 		if (!self->answers_later) {
 			self->op_of[slot] = r->op;
@@ -150,6 +164,7 @@ public:
 	bool answers_later = false; // by work items, at the same time as all else
 	int at_user[kSlots] = {};   // requests of each slot that the user works on
 	u32 requests = 0;
+	u32 message_size = kMessage;
 	u32 met = 0;	      // how often a path has come to a meeting
 	u32 parted = 0;	      // and left it
 	bool meeting = false; // no answer meanwhile

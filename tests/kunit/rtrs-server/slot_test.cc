@@ -286,6 +286,87 @@ CASE(slot_bad_headers_end_in_one_leave)
 	f.expect_all_left(test);
 }
 
+// Wherever in its chunk a message lies, and however long it is, the user gets all of it.
+CASE(slot_messages_of_all_lengths)
+{
+	constexpr u16 kWrite = static_cast<u16>(MessageType::Write);
+	constexpr u16 kSizes[] = {4, 8, 31, 32, 33, 100, RTRS_MAX_USER_MSG};
+	auto made = make_fixture();
+	REQUIRE(made.ok());
+	Fixture &f = **made;
+	for (const u16 size : kSizes) {
+		const u32 end = kChunk - size - static_cast<u32>(sizeof(WriteHeader));
+		const u32 datas[] = {0, 1, 24, 32, 4096, end - 20, end - 19, end};
+		for (const u32 data : datas) {
+			// What is in front of it is something else.
+			memset(f.session.chunks().data(0), 0xee, kChunk);
+			const u32 offset = f.write_request(0, kWrite, data, size);
+			REQUIRE(f.arrive(0, 0, offset));
+			EXPECT_EQ(f.garbled, 0);
+			REQUIRE(f.user_has(0));
+			EXPECT(f.answer(0));
+		}
+	}
+	// One byte more than there is room for is refused, with an answer.
+	const u32 offset = f.write_request(0, kWrite, 0, RTRS_MAX_USER_MSG + 1);
+	const u32 before = f.requests;
+	REQUIRE(f.arrive(0, 0, offset));
+	EXPECT_EQ(f.requests, before);
+	EXPECT_EQ(f.refusals(Refusal::RequestRefused), 1);
+	f.expect_all_left(test);
+}
+
+// The same by capsule, from a buffer whose rest is something else; parked ones, too.
+CASE(slot_capsules_of_all_lengths)
+{
+	constexpr u16 kWrite = static_cast<u16>(MessageType::Write);
+	constexpr u32 kHeader = sizeof(WriteHeader);
+	constexpr u16 kSizes[] = {4, 32, 51, 52, 53, RequestSlot::kCapsuleRoom - kHeader};
+	auto made = make_fixture(true);
+	REQUIRE(made.ok());
+	Fixture &f = **made;
+	for (const u16 size : kSizes) {
+		u8 capsule[RequestSlot::kCapsuleRoom];
+		memset(capsule, 0xee, sizeof(capsule));
+		f.write_message(capsule, kWrite, size);
+		for (u32 path = 0; path < 2; path++) {
+			REQUIRE(f.paths[path].enter());
+			f.slots[1].arrive({.path = &f.paths[path],
+					   .con = &f.connections[path],
+					   .offset = ChunkOffset{4096},
+					   .message_size = static_cast<u8>(size),
+					   .capsule_size = static_cast<u8>(size + kHeader),
+					   .closed = Rkey{1}},
+					  capsule);
+		}
+		for (u32 path = 0; path < 2; path++) {
+			f.module.io.flush();
+			EXPECT_EQ(f.garbled, 0);
+			REQUIRE(f.user_has(1));
+			EXPECT(f.answer(1));
+		}
+	}
+	EXPECT_EQ(f.paths[0].answered(), u64{ARRAY_SIZE(kSizes)});
+	EXPECT_EQ(f.paths[1].answered(), u64{ARRAY_SIZE(kSizes)});
+	// A capsule that took back another key, and one that says two lengths.
+	u8 capsule[RequestSlot::kCapsuleRoom] = {};
+	f.write_message(capsule, kWrite, 8);
+	const u32 before = f.requests;
+	for (u32 path = 0; path < 2; path++) {
+		REQUIRE(f.paths[path].enter());
+		f.slots[1].arrive({.path = &f.paths[path],
+				   .con = &f.connections[path],
+				   .offset = ChunkOffset{4096},
+				   .message_size = static_cast<u8>(path ? 8 : 4),
+				   .capsule_size = static_cast<u8>(path ? 12 : 8),
+				   .closed = Rkey{path ? 2u : 1u}},
+				  capsule + (path ? 0 : 4));
+		EXPECT(f.paths[path].closing());
+	}
+	EXPECT_EQ(f.requests, before);
+	f.expect_all_left(test);
+}
+
 namespace {
 
 // Three paths send requests for the same few slots without asking each other, as no honest client

@@ -19,7 +19,7 @@ using Admission = DiskQueue::Admission;
 // that would put the thread to sleep.
 constexpr blk_opf_t kWrite = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 
-blk_opf_t block_operation(const CheckedIo &io)
+[[gnu::always_inline]] inline blk_opf_t block_operation(const CheckedIo &io)
 {
 	blk_opf_t opf = REQ_OP_READ;
 	switch (io.operation) {
@@ -61,6 +61,22 @@ bool may_be_volatile(const IoJob &job)
 	       !(job.io.bi_opf & REQ_FUA);
 }
 
+// See end_job().
+[[gnu::always_inline]] inline void answer(IoJob &job, int status)
+{
+	rtrs_srv_op *op = job.op;
+	Mapping &mapping = *job.mapping;
+	const u32 produced = status ? 0 : job.answer;
+	trace::io_end(mapping, job.record, status);
+
+	// What comes last may be what the removal of the module waits for. The code of a module
+	// stays until a grace period later: for those, too, who were preempted in here.
+	cxxrt::RcuReader until_the_end;
+	mapping.queue().leave();
+	// With the answer the area is no longer ours.
+	rtrs_srv_respond(op, status, produced);
+}
+
 // Any context, hard interrupts included: nothing here sleeps.
 void io_done(bio *done)
 {
@@ -82,11 +98,13 @@ void io_done(bio *done)
 		mapping.queue().line_up(*job);
 		return;
 	}
-	end_job(*job, blk_status_to_errno(done->bi_status));
+	// No call in the common case.
+	answer(*job, done->bi_status ? blk_status_to_errno(done->bi_status) : 0);
 }
 
 // `request.area` becomes the job. Any context.
-IoJob *prepare(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &request)
+[[gnu::always_inline]] inline IoJob *prepare(Mapping &mapping, const CheckedIo &io,
+					     const rtrs_srv_request &request)
 {
 	IoJob *job = new (request.area) IoJob;
 	job->op = request.op;
@@ -101,12 +119,16 @@ IoJob *prepare(Mapping &mapping, const CheckedIo &io, const rtrs_srv_request &re
 	job->io.bi_end_io = io_done;
 	if (carries_data(io.operation)) {
 		// The memory of a chunk is contiguous, so one vector covers it, over many pages.
-		__bio_add_page(&job->io, virt_to_page(request.data), io.bytes,
-			       offset_in_page(request.data));
+		job->vector = {
+		    .bv_page = virt_to_page(request.data),
+		    .bv_len = io.bytes,
+		    .bv_offset = static_cast<unsigned int>(offset_in_page(request.data)),
+		};
+		job->io.bi_vcnt = 1;
 	} else {
-		job->io.bi_iter.bi_size = io.bytes;
 		job->vector.bv_len = 0;
 	}
+	job->io.bi_iter.bi_size = io.bytes;
 	trace::io_begin(mapping, io, job->record);
 	return job;
 }
@@ -130,7 +152,7 @@ void prepare_again(IoJob &job)
 }
 
 // It need not be flushed afterwards if the device does it by itself.
-void make_durable(IoJob &job)
+inline void make_durable(IoJob &job)
 {
 	if ((job.opf & REQ_OP_MASK) == REQ_OP_WRITE && job.vector.bv_len &&
 	    job.mapping->hides_cache())
@@ -138,14 +160,14 @@ void make_durable(IoJob &job)
 }
 
 // Drivers that are made of others send flushes on to them without REQ_NOWAIT, and ranges are split.
-bool may_sleep(const Mapping &mapping, const IoJob &job)
+inline bool may_sleep(const Mapping &mapping, const IoJob &job)
 {
 	if ((job.opf & REQ_OP_MASK) > REQ_OP_WRITE || !mapping.never_sleeps())
 		return true;
 	return (job.opf & REQ_PREFLUSH) && mapping.has_cache();
 }
 
-void submit(Mapping &mapping, IoJob &job)
+inline void submit(Mapping &mapping, IoJob &job)
 {
 	if (!mapping.queue().lined_up() && !may_sleep(mapping, job)) [[likely]] {
 		make_durable(job);
@@ -156,23 +178,35 @@ void submit(Mapping &mapping, IoJob &job)
 	mapping.queue().line_up(job);
 }
 
-Result<CheckedIo> check(const Session &session, const IoFields &fields,
-			const rtrs_srv_request &request, const Mapping &mapping)
+// What is rare parses the message once more, which is a private copy, so that the common way can
+// keep what it has found in registers.
+noinline __cold void log_refusal(const Session &session, const rtrs_srv_request &request,
+				 Error error)
 {
-	Result<CheckedIo> io = check_io(fields, transfer_of(request), mapping.limits());
-	if (!io.ok())
+	const Result<IoFields> fields = parse_io(message_of(request), session.version());
+	if (fields.ok())
 		log_warning_limited(session.name(),
 				    "Refused operation %#x at sector %llu, %u bytes, device %u: "
 				    "error %d",
-				    fields.rw, fields.sector.value, fields.size,
-				    fields.device.value, io.code());
+				    fields->rw, fields->sector.value, fields->size,
+				    fields->device.value, error.code());
+}
+
+[[gnu::always_inline]] inline Result<CheckedIo> check(const Session &session,
+						      const IoFields &fields,
+						      const rtrs_srv_request &request,
+						      const Mapping &mapping)
+{
+	Result<CheckedIo> io = check_io(fields, transfer_of(request), mapping.limits());
+	if (!io.ok()) [[unlikely]]
+		log_refusal(session, request, io.error());
 	return io;
 }
 
-// The mapping of these fields, entered; null if the job is held back; or an error.
-noinline Result<Mapping *> admit(Session &session, const IoFields &fields,
-				 const rtrs_srv_request &request)
+// The mapping of this request, entered; null if the job is held back; or an error.
+noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request &request)
 {
+	const IoFields fields = TRY(parse_io(message_of(request), session.version()));
 	// The memory of a mapping stays for a grace period after it has left the table.
 	cxxrt::RcuReader reader;
 	Mapping *mapping = session.find(fields.device);
@@ -193,18 +227,19 @@ noinline Result<Mapping *> admit(Session &session, const IoFields &fields,
 }
 
 // The error is the answer.
-Status check_and_submit(Session &session, const rtrs_srv_request &request)
+[[gnu::always_inline]] inline Status check_and_submit(Session &session,
+						      const rtrs_srv_request &request)
 {
 	const IoFields fields = TRY(parse_io(message_of(request), session.version()));
 	trace::rdma(session, fields, request);
 	Mapping *mapping = session.enter(fields.device);
 	if (!mapping) [[unlikely]] {
-		mapping = TRY(admit(session, fields, request));
+		mapping = TRY(admit(session, request));
 		if (!mapping)
 			return {};
 	}
-	Result<CheckedIo> io = check(session, fields, request, *mapping);
-	if (!io.ok()) {
+	const Result<CheckedIo> io = check(session, fields, request, *mapping);
+	if (!io.ok()) [[unlikely]] {
 		mapping->queue().leave();
 		return io.error();
 	}
@@ -225,17 +260,7 @@ void submit_waiting(IoJob &job)
 
 void end_job(IoJob &job, int status)
 {
-	rtrs_srv_op *op = job.op;
-	Mapping &mapping = *job.mapping;
-	const u32 produced = status ? 0 : job.answer;
-	trace::io_end(mapping, job.record, status);
-
-	// What comes last may be what the removal of the module waits for. The code of a module
-	// stays until a grace period later: for those, too, who were preempted in here.
-	cxxrt::RcuReader until_the_end;
-	mapping.queue().leave();
-	// With the answer the area is no longer ours.
-	rtrs_srv_respond(op, status, produced);
+	answer(job, status);
 }
 
 void drop_waiting(IoJob &job, int status)

@@ -13,6 +13,7 @@
 
 namespace rnbd::trace {
 
+// What is small goes there by value: the caller keeps it in registers while the event is off.
 namespace detail {
 
 inline noinline __cold rnbd_srv_io_event event_of(const Mapping &mapping, const CheckedIo &io)
@@ -26,7 +27,7 @@ inline noinline __cold rnbd_srv_io_event event_of(const Mapping &mapping, const 
 	};
 }
 
-inline noinline __cold void rdma(const Session &session, const IoFields &fields,
+inline noinline __cold void rdma(const Session &session, IoFields fields,
 				 const rtrs_srv_request &request)
 {
 	const rnbd_srv_rdma_event e{
@@ -52,7 +53,7 @@ inline noinline __cold void session_info(const Session &session, const rtrs_srv_
 				 session.name());
 }
 
-inline noinline __cold void io_begin(const Mapping &mapping, const CheckedIo &io)
+inline noinline __cold void io_begin(const Mapping &mapping, CheckedIo io)
 {
 	const rnbd_srv_io_event e = event_of(mapping, io);
 	rnbd_srv_trace_io_begin(&e);

@@ -92,17 +92,17 @@ struct IoFields {
 
 // Server side. `version` is what SESS_INFO agreed on; prio counts from version 2 on and only if the
 // message holds it. EMSGSIZE, EINVAL for another type.
-inline Result<IoFields> parse_io(ByteView message, u8 version)
+[[gnu::always_inline]] inline Result<IoFields> parse_io(ByteView message, u8 version)
 {
 	if (message.size() < kIoSizeV1)
 		return err::emsgsize;
-	// Two copies of a length that the compiler knows: this is on the way of each I/O.
+	// Copies of a length that the compiler knows: this is on the way of each I/O.
 	const bool whole = message.size() >= sizeof(Io);
 	Io m{};
+	__builtin_memcpy(&m, message.data(), kIoSizeV1);
 	if (whole)
-		__builtin_memcpy(&m, message.data(), sizeof(m));
-	else
-		__builtin_memcpy(&m, message.data(), kIoSizeV1);
+		__builtin_memcpy(&m.prio, message.data() + __builtin_offsetof(Io, prio),
+				 sizeof(m.prio));
 	if (!m.header.is(MessageType::Io))
 		return err::einval;
 	bool has_priority = version >= 2 && whole;
@@ -140,8 +140,8 @@ struct CheckedIo {
 // for an operation that is unknown or that the device lacks, EROFS for a change of a read-only
 // mapping, EIO for a range beyond the end (as the block layer would say), EINVAL for anything
 // inconsistent. The priority passes through; see sanitize_priority().
-constexpr Result<CheckedIo> check_io(const IoFields &io, Transfer transfer,
-				     const DeviceLimits &device)
+[[gnu::always_inline]] constexpr Result<CheckedIo> check_io(const IoFields &io, Transfer transfer,
+							    const DeviceLimits &device)
 {
 	u32 code = io.rw & kOperationMask;
 	if (code >= kOperations)

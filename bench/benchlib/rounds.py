@@ -20,11 +20,14 @@ Listener = Callable[[int, str, str, Measured], None]
 
 
 def run(lab: Lab, chosen: list[Stack], sections: list[Section], count: int, listener: Listener | None = None,
-        boot_each: bool = False) -> Figures:
-    """The figures of `count` rounds; `boot_each`: in machines that were just switched on."""
+        boot_each: bool = False, most: int = 0, more: Callable[[Figures], bool] | None = None) -> Figures:
+    """The figures of `count` rounds; `boot_each`: in machines that were just switched on. `most`: rounds go on up to
+    this many while `more` says so of the figures."""
     figures: Figures = {stack.name: {load.name: [] for s in sections for load in s.loads} for stack in chosen}
     meter = None
-    for n in range(count):
+    for n in range(max(count, most)):
+        if n >= count and not (more and more(figures)):
+            break
         if boot_each and meter:
             meter.close()
             meter = None

@@ -115,6 +115,13 @@ class ComparisonTest(unittest.TestCase):
         self.assertEqual(self.verdict(0.5, 0.9, 0.51), (2, 0))
         self.assertEqual(self.verdict(0.5, 0.9, 0.52), (1, 1))
 
+    def test_rounds_go_on_while_all_are_worse(self) -> None:
+        for rounds, undecided in (((0.9, 0.52), True), ((0.9, 0.51), False), ((0.5,), False)):
+            found = self.ratio(*rounds)
+            stored = {**self.STORED, "ratios": {found.key: 0.5}}
+            self.assertEqual(quick.undecided([found], stored), undecided)
+        self.assertFalse(quick.undecided([self.ratio(0.9)], self.STORED))
+
     def test_missing_unknown_and_complaints_fail(self) -> None:
         found = self.ratio(0.5)
         self.assertEqual(quick.compare([], {**self.STORED, "ratios": {found.key: 0.5}}, [])[1:], (1, 1))

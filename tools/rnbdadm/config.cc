@@ -265,7 +265,7 @@ private:
 		config.place = section.place;
 		config.request.name = section.name;
 		config.request.device_path = needed(section, "device").value;
-		if (const Entry *entry = section.find("access"))
+		if (const Entry *entry = inherited(section, "access"))
 			config.request.access = entry->value;
 		for (const Entry &entry : section.entries)
 			if (entry.key == "client")

@@ -240,8 +240,9 @@ std::string man_config()
 		     "on a server: which names of sessions the key of that name opens, and nobody "
 		     "else. Without, it opens those that are in no such section");
 	text += paragraphs(
-	    "What a device does not say is taken from its session, and then from [defaults]. A key "
-	    "that stands nowhere leaves a setting as the module has it.");
+	    "What a device does not say is taken from its session, and then from [defaults]; what "
+	    "a session or an export does not say, from [defaults]. A key that stands nowhere "
+	    "leaves a setting as the module has it.");
 	text += ".SH KEYS\n";
 	for (const ConfigKey &key : config_keys()) {
 		std::vector<std::string> where;

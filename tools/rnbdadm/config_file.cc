@@ -12,62 +12,81 @@
 
 #include <fmt/format.h>
 #include <rtrs/pure/auth_policy.hh>
+#include <rtrs/pure/heartbeat.hh>
+#include <rtrs/pure/policy.hh>
+#include <rtrs/pure/sysfs_text.hh>
+#include <rtrs/wire/constants.hh>
 #include <rtrs/wire/key_name.hh>
 
 namespace rnbdadm {
 
 const std::vector<ConfigKey> &config_keys()
 {
+	constexpr const char *kNeeded = "";
+	constexpr rtrs::HeartbeatLimits kShort = rtrs::heartbeat_defaults(true);
+	constexpr rtrs::HeartbeatLimits kOther = rtrs::heartbeat_defaults(false);
+	auto heartbeat = [](auto own, auto others) {
+		return fmt::format("{} where the server is of this project, else {}", own, others);
+	};
 	static const std::vector<ConfigKey> kAll = {
 	    {"path", "[SRC@]DST", false, true, false, false, true,
 	     "address of the server, after the address of this machine to come from; once for each "
-	     "path"},
-	    {"port", "NUMBER", true, true, false, false, false,
-	     "port of the server, 1234 if not given"},
+	     "path",
+	     kNeeded},
+	    {"port", "NUMBER", true, true, false, false, false, "port of the server",
+	     std::to_string(rtrs::kDefaultPort)},
 	    {"policy", "NAME", true, true, false, false, false,
-	     "how a request chooses its path: round-robin, min-inflight or min-latency"},
+	     "how a request chooses its path: round-robin, min-inflight or min-latency",
+	     normal_value(*find_setting("policy"),
+			  std::to_string(static_cast<int>(rtrs::kDefaultPolicy)))},
 	    {"reconnect-attempts", "NUMBER", true, true, false, false, false,
-	     "attempts in a row before a lost path gives up, -1 for ever"},
+	     "attempts in a row before a lost path gives up, -1 for ever", "-1"},
 	    {"request-timeout", "SECONDS", true, true, false, false, false,
 	     "how long a request waits for the server before its path starts again, 0 without "
-	     "limit"},
+	     "limit",
+	     std::to_string(rtrs::kDefaultRequestTimeout)},
 	    {"heartbeat-interval", "MILLISECONDS", true, true, false, false, false,
-	     "time between two heartbeats of a path"},
+	     "time between two heartbeats of a path",
+	     heartbeat(kShort.interval_ms, kOther.interval_ms)},
 	    {"heartbeat-missed-max", "NUMBER", true, true, false, false, false,
-	     "heartbeats without answer after which a path counts as lost"},
-	    {"session", "NAME", false, false, true, false, false,
-	     "the session to map it in; needed"},
+	     "heartbeats without answer after which a path counts as lost",
+	     heartbeat(kShort.missed_max, kOther.missed_max)},
+	    {"session", "NAME", false, false, true, false, false, "the session to map it in",
+	     kNeeded},
 	    {"device", "PATH", false, false, true, true, false,
 	     "in a device section the name on the server, in an export section the block device of "
-	     "this "
-	     "machine; needed"},
+	     "this machine",
+	     kNeeded},
 	    {"access", "MODE", true, true, true, true, false,
-	     "ro, rw (if not given) or migration; of an export the most that clients may ask for"},
+	     "ro, rw or migration; of an export the most that clients may ask for", "rw"},
 	    {"poll-queues", "NUMBER", true, true, true, false, false,
-	     "queues for polled I/O, -1 for one per CPU"},
+	     "queues for polled I/O, -1 for one per CPU", "0"},
 	    {"no-path-timeout", "SECONDS", true, true, true, false, false,
-	     "how long I/O waits while no path is connected, -1 for ever, 0 to fail at once"},
+	     "how long I/O waits while no path is connected, -1 for ever, 0 to fail at once", "0"},
 	    {"auth", "POLICY", true, true, false, false, false,
-	     "whether both sides prove who they are: off, optional or required"},
+	     "whether both sides prove who they are: off, optional or required",
+	     "the parameter auth of rtrs_client, which is optional if it was not given"},
 	    {"key", "NAME", true, true, false, false, false,
-	     "name of the key by which they do, which is in the kernel's keyring"},
+	     "name of the key by which they do, which is in the kernel's keyring",
+	     "none: nothing is proven"},
 	    {"initramfs", "yes|no", false, false, true, false, false,
 	     "yes: an initramfs maps it, with the key of its session, before the root file system "
-	     "is mounted; it then stays mapped until the machine goes down. See INITRAMFS below"},
+	     "is mounted; it then stays mapped until the machine goes down. See INITRAMFS below",
+	     "no"},
 	    {"soft-roce", "INTERFACE", false, true, false, false, true,
 	     "network interface that becomes a soft-RoCE device in an initramfs, and nowhere else, "
-	     "before it maps a device of the session"},
+	     "before it maps a device of the session",
+	     "none"},
 	    {"client", "SESSION", false, false, false, true, true,
-	     "session that may use the export, or 'name*' for all that begin so; without, all may"},
+	     "session that may use the export, or 'name*' for all that begin so", "all may"},
 	    {"client", "SESSION", false, false, false, false, true,
-	     "session that the key opens, and nobody without it, or 'name*' for all that begin so; "
-	     "needed",
-	     true},
+	     "session that the key opens, and nobody without it, or 'name*' for all that begin so",
+	     kNeeded, true},
 	    {"key", "NAME", false, false, false, true, true,
-	     "key that its clients have to have proven, 'name*' for all that begin so, * for any; "
-	     "without, no proof is needed"},
+	     "key that its clients have to have proven, 'name*' for all that begin so, * for any",
+	     "none: no proof is needed"},
 	    {"address", "ADDRESS[/BITS]", false, false, false, true, true,
-	     "address or range that all paths of its clients come from; without, any"},
+	     "address or range that all paths of its clients come from", "any"},
 	};
 	return kAll;
 }

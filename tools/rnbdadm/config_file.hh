@@ -16,7 +16,8 @@ struct ConfigKey {
 	bool defaults, session, device, exported;
 	bool many;
 	const char *help;
-	bool key = false; // of a section [key NAME]
+	std::string standard; // what holds without it; empty: it is needed
+	bool key = false;     // of a section [key NAME]
 };
 
 const std::vector<ConfigKey> &config_keys();

@@ -242,7 +242,8 @@ std::string man_config()
 	text += paragraphs(
 	    "What a device does not say is taken from its session, and then from [defaults]; what "
 	    "a session or an export does not say, from [defaults]. A key that stands nowhere "
-	    "leaves a setting as the module has it.");
+	    "leaves a setting as the module has it: the default below is that of the modules of "
+	    "this project.");
 	text += ".SH KEYS\n";
 	for (const ConfigKey &key : config_keys()) {
 		std::vector<std::string> where;
@@ -256,9 +257,11 @@ std::string man_config()
 			where.push_back("export");
 		if (key.key)
 			where.push_back("key");
-		text += fmt::format(".TP\n\\fB{}\\fR = \\fI{}\\fR  ({}{})\n{}\n", quoted(key.name),
-				    quoted(key.value), join(where, ", "),
-				    key.many ? "; may be repeated" : "", quoted(key.help));
+		text += fmt::format(".TP\n\\fB{}\\fR = \\fI{}\\fR  ({}{})\n{}.\n.br\n{}.\n",
+				    quoted(key.name), quoted(key.value), join(where, ", "),
+				    key.many ? "; may be repeated" : "", quoted(key.help),
+				    key.standard.empty() ? "It is needed"
+							 : "Default: " + quoted(key.standard));
 	}
 	text += ".SH EXAMPLE\n.nf\n" + quoted(kSample) + ".fi\n";
 	text += ".SH INITRAMFS\n";

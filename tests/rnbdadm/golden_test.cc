@@ -80,6 +80,48 @@ TEST(RnbdadmGolden, JsonAndCsv)
 	}
 }
 
+// One order of columns in tables and CSV, that of the kind's fields, whatever is listed.
+TEST(RnbdadmGolden, CsvHasTheOrderOfTheTable)
+{
+	std::map<std::string, const rnbdadm::Kind *> lists;
+	for (const rnbdadm::Command &command : rnbdadm::commands()) {
+		const std::string name = command.name;
+		if (name.ends_with(" list") && command.kind)
+			lists[name] = command.kind;
+		for (const rnbdadm::Kind *kind : rnbdadm::all_kinds())
+			if (name == "list" &&
+			    ("|" + std::string(command.arguments[0].complete) + "|")
+				    .find(fmt::format("|{}|", kind->plural)) != std::string::npos)
+				lists["list " + std::string(kind->plural)] = kind;
+	}
+	EXPECT_TRUE(lists.contains("list exports") && lists.contains("hca list"));
+	FakeHost host;
+	prepare(host, true);
+	std::size_t compared = 0;
+	for (const auto &[list, kind] : lists)
+		for (const char *columns : {"", " -c all"}) {
+			std::vector<std::string> titles, keys;
+			for (const rnbdadm::Field &field : kind->fields)
+				if (field.shown || *columns) {
+					titles.push_back(field.title);
+					keys.push_back(field.key);
+				}
+			const std::string line = list + columns;
+			const std::string csv = run_line(host, line + " -o csv").out;
+			EXPECT_EQ(csv.substr(0, csv.find('\n')), rnbdadm::join(keys, ",")) << line;
+			// Without a row there is no table.
+			const std::string table = run_line(host, line).out;
+			if (table.empty())
+				continue;
+			EXPECT_EQ(
+			    rnbdadm::join(rnbdadm::split(table.substr(0, table.find('\n'))), " "),
+			    rnbdadm::join(titles, " "))
+			    << line;
+			compared++;
+		}
+	EXPECT_GE(compared, 12u);
+}
+
 TEST(RnbdadmGolden, AnInTreeModuleOffersLess)
 {
 	FakeHost host;

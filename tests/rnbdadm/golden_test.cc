@@ -340,6 +340,48 @@ TEST(RnbdadmStats, AnIntervalMeansWatch)
 	EXPECT_NE(run_line(host, "stats --count 1").out.find("READS/s"), std::string::npos);
 }
 
+TEST(RnbdadmStats, ColumnsOfBoth)
+{
+	FakeHost host;
+	prepare(host, false);
+	auto first_lines = [&](const std::string &options) {
+		Outcome o = run_line(host, "stats " + options);
+		EXPECT_EQ(o.code, 0) << o.err;
+		std::vector<std::string> titles;
+		std::size_t at = 0;
+		while (at < o.out.size()) {
+			titles.push_back(rnbdadm::join(
+			    rnbdadm::split(o.out.substr(at, o.out.find('\n', at) - at)), " "));
+			std::size_t blank = o.out.find("\n\n", at);
+			at = blank == std::string::npos ? o.out.size() : blank + 2;
+		}
+		return rnbdadm::join(titles, "|");
+	};
+	EXPECT_EQ(first_lines("-c name,reads"), "NAME READS|NAME READS");
+	EXPECT_EQ(first_lines("-c name,owner,hca"), "NAME OWNER|NAME HCA");
+	EXPECT_EQ(first_lines("-c owner"), "OWNER");
+	EXPECT_EQ(first_lines("-c hca"), "HCA");
+	EXPECT_EQ(first_lines("-c +owner,-reads"),
+		  "NAME IN FLIGHT READ WRITES WRITTEN STATE OWNER|SESSION NAME IN FLIGHT READ "
+		  "WRITES WRITTEN FAILED OVER RECONNECTS LATENCY STATE");
+	EXPECT_EQ(first_lines("--count 1 -c name,oldest_request_ms"), "NAME OLDEST|PATH");
+	for (const char *command : {"stats -c redas", "stats -w --count 1 -c redas",
+				    "stats -c redas -o json", "top --count 1 -c redas"}) {
+		Outcome o = run_line(host, command);
+		EXPECT_EQ(o.code, 2) << command;
+		EXPECT_NE(o.err.find("neither devices nor paths have a column 'redas'"),
+			  std::string::npos)
+		    << o.err;
+	}
+	auto json = nlohmann::json::parse(run_line(host, "stats -c owner -o json").out);
+	EXPECT_EQ(json["devices"][0].size(), 1u);
+	EXPECT_FALSE(json.contains("paths"));
+	// It has the paths only.
+	EXPECT_EQ(run_line(host, "stats -c owner -o csv").code, 2);
+	std::string csv = run_line(host, "stats -c name,hca -o csv").out;
+	EXPECT_TRUE(csv.starts_with("name,hca\n")) << csv;
+}
+
 TEST(RnbdadmStats, OneObjectAndReset)
 {
 	FakeHost host;

@@ -74,27 +74,95 @@ std::vector<Json> only(const Chosen &chosen, const std::vector<Json> &rows)
 	return kept;
 }
 
-void print_both(Call &call, const Kind &devices, const std::vector<Json> &device_rows,
-		const Kind &paths, const std::vector<Json> &path_rows, bool compact)
+// The two tables, and how each is shown: not at all if it has none of the columns that were asked
+// for.
+struct Tables {
+	const Kind &devices, &paths;
+	std::optional<Style> device_style, path_style;
+};
+
+bool has_column(const Kind &kind, const std::string &column)
+{
+	return std::any_of(kind.fields.begin(), kind.fields.end(),
+			   [&](const Field &field) { return column == field.key; });
+}
+
+// `usual` are the columns of a table if nothing else was asked for; empty: those of its kind.
+std::optional<Style> style_of(const Call &call, const Kind &kind,
+			      const std::vector<std::string> &usual)
+{
+	const std::vector<std::string> &asked = call.style.columns;
+	Style style = call.style;
+	style.columns.clear();
+	for (const std::string &column : asked) {
+		std::string name = is_change(column) ? column.substr(1) : column;
+		if (name == "all" || has_column(kind, name))
+			style.columns.push_back(column);
+	}
+	bool changes = std::all_of(asked.begin(), asked.end(), is_change);
+	if (style.columns.empty() && !changes)
+		return std::nullopt;
+	if (style.format == Format::Table && changes)
+		style.columns.insert(style.columns.begin(), usual.begin(), usual.end());
+	return style;
+}
+
+// Failure (Usage) for a column that neither of them has.
+Tables tables_of(const Call &call, const Kind &devices, const Kind &paths,
+		 const std::vector<std::string> &usual_devices = {},
+		 const std::vector<std::string> &usual_paths = {})
+{
+	// It has one header, and so one table.
+	if (call.style.format == Format::Csv) {
+		chosen_fields(paths, call.style.columns);
+		return {devices, paths, std::nullopt, call.style};
+	}
+	std::vector<std::string> known;
+	for (const Kind *kind : {&devices, &paths})
+		for (const Field &field : kind->fields)
+			if (!std::count(known.begin(), known.end(), field.key))
+				known.push_back(field.key);
+	for (const std::string &column : call.style.columns) {
+		std::string name = is_change(column) ? column.substr(1) : column;
+		if (name != "all" && !std::count(known.begin(), known.end(), name))
+			throw Failure(Exit::Usage,
+				      fmt::format("neither devices nor paths have a column "
+						  "'{}' here{}",
+						  name, did_you_mean(name, known)),
+				      "columns: all " + join(known, " "));
+	}
+	Tables tables{devices, paths, style_of(call, devices, usual_devices),
+		      style_of(call, paths, usual_paths)};
+	for (const auto &[kind, style] :
+	     {std::pair{&devices, &tables.device_style}, std::pair{&paths, &tables.path_style}})
+		if (*style)
+			chosen_fields(*kind, (*style)->columns);
+	return tables;
+}
+
+void print_both(Call &call, const Tables &tables, const std::vector<Json> &device_rows,
+		const std::vector<Json> &path_rows, bool compact)
 {
 	if (call.style.format == Format::Json) {
 		Json j = document();
-		j[devices.plural] = device_rows;
-		j[paths.plural] = path_rows;
+		if (tables.device_style)
+			j[tables.devices.plural] =
+			    json_rows(tables.devices, device_rows, *tables.device_style);
+		if (tables.path_style)
+			j[tables.paths.plural] =
+			    json_rows(tables.paths, path_rows, *tables.path_style);
 		if (compact)
 			call.out << j.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
 		else
 			print_document(call.out, j);
 		return;
 	}
-	if (call.style.format == Format::Csv) {
-		print_rows(call.out, paths, path_rows, call.style);
-		return;
-	}
-	print_rows(call.out, devices, device_rows, call.style);
-	if (!device_rows.empty() && !path_rows.empty())
+	if (tables.device_style)
+		print_rows(call.out, tables.devices, device_rows, *tables.device_style);
+	if (tables.device_style && !device_rows.empty() && tables.path_style && !path_rows.empty())
 		call.out << '\n';
-	print_rows(call.out, paths, path_rows, call.style);
+	if (tables.path_style)
+		print_rows(call.out, tables.paths, path_rows, *tables.path_style);
 }
 
 Exit watch(Call &call, const Chosen &chosen, Moment before)
@@ -102,6 +170,7 @@ Exit watch(Call &call, const Chosen &chosen, Moment before)
 	// "--watch" alone is each second.
 	double interval = static_cast<double>(call.number("interval", 1, 1, 86400));
 	std::int64_t count = call.number("count", 0, 1, 1 << 30);
+	Tables tables = tables_of(call, kDeviceRateKind, kPathRateKind);
 	for (std::int64_t n = 0; !count || n < count; n++) {
 		call.host.sleep(interval);
 		Moment now = read_moment(call.host);
@@ -109,14 +178,14 @@ Exit watch(Call &call, const Chosen &chosen, Moment before)
 			call.out << "\033[H\033[2J";
 		else if (call.style.format == Format::Table && n)
 			call.out << '\n';
-		print_both(call, kDeviceRateKind, only(chosen, device_rates(before, now)),
-			   kPathRateKind, only(chosen, path_rates(before, now)), true);
+		print_both(call, tables, only(chosen, device_rates(before, now)),
+			   only(chosen, path_rates(before, now)), true);
 		call.out.flush();
 		// Nobody reads on.
 		if (!call.out)
 			return Exit::Failed;
 		if (call.style.format == Format::Csv)
-			call.style.header = false;
+			tables.path_style->header = false;
 		before = now;
 	}
 	return Exit::Done;
@@ -145,26 +214,12 @@ Exit stats(Call &call)
 	}
 	if (call.has("watch") || call.has("interval") || call.has("count"))
 		return watch(call, chosen, moment);
-	if (call.style.format == Format::Table && call.style.columns.empty()) {
-		Style style = call.style;
-		style.columns = {"name",   "in_flight",	    "reads", "read_bytes",
-				 "writes", "written_bytes", "state"};
-		auto devices = only(chosen, to_rows(moment.devices));
-		auto paths = only(chosen, to_rows(moment.paths));
-		print_rows(call.out, kDeviceKind, devices, style);
-		if (!devices.empty() && !paths.empty())
-			call.out << '\n';
-		style.columns.insert(style.columns.begin(), "session");
-		style.columns.insert(style.columns.end() - 1,
-				     {"failed_over", "reconnects", "latency_ns"});
-		print_rows(call.out, kPathKind, paths, style);
-		return Exit::Done;
-	}
-	if (!call.style.columns.empty() && call.style.format == Format::Table) {
-		print_rows(call.out, kPathKind, only(chosen, to_rows(moment.paths)), call.style);
-		return Exit::Done;
-	}
-	print_both(call, kDeviceKind, only(chosen, to_rows(moment.devices)), kPathKind,
+	const Tables tables = tables_of(
+	    call, kDeviceKind, kPathKind,
+	    {"name", "in_flight", "reads", "read_bytes", "writes", "written_bytes", "state"},
+	    {"session", "name", "in_flight", "reads", "read_bytes", "writes", "written_bytes",
+	     "failed_over", "reconnects", "latency_ns", "state"});
+	print_both(call, tables, only(chosen, to_rows(moment.devices)),
 		   only(chosen, to_rows(moment.paths)), false);
 	return Exit::Done;
 }
@@ -185,10 +240,12 @@ std::string totals(const std::vector<Json> &devices)
 			   human_bytes(written), in_flight);
 }
 
-void add_table(std::vector<ScreenLine> &lines, const Call &call, const Kind &kind,
+void add_table(std::vector<ScreenLine> &lines, const std::optional<Style> &given, const Kind &kind,
 	       const std::vector<Json> &rows)
 {
-	Style style = call.style;
+	if (!given)
+		return;
+	Style style = *given;
 	style.colour = false;
 	style.header = true;
 	std::ostringstream text;
@@ -201,7 +258,8 @@ void add_table(std::vector<ScreenLine> &lines, const Call &call, const Kind &kin
 		    {table[i], i ? rows[i - 1]["state"].get<std::string>() : "", i == 0});
 }
 
-Exit on_screen(Call &call, Screen &screen, const Chosen &chosen, Moment before)
+Exit on_screen(Call &call, const Tables &tables, Screen &screen, const Chosen &chosen,
+	       Moment before)
 {
 	double interval = static_cast<double>(call.number("interval", 1, 1, 86400));
 	std::int64_t count = call.number("count", 0, 1, 1 << 30);
@@ -221,8 +279,8 @@ Exit on_screen(Call &call, Screen &screen, const Chosen &chosen, Moment before)
 		    {totals(devices), "", false},
 		    {"", "", false}};
 		std::vector<ScreenLine> lines;
-		add_table(lines, call, kDeviceRateKind, devices);
-		add_table(lines, call, kPathRateKind, paths);
+		add_table(lines, tables.device_style, tables.devices, devices);
+		add_table(lines, tables.path_style, tables.paths, paths);
 		screen.draw(fixed, lines);
 		if (count && n >= count)
 			return Exit::Done;
@@ -244,9 +302,11 @@ Exit top(Call &call)
 	need_modules(call.host);
 	Moment moment = read_moment(call.host);
 	Chosen chosen = choose(call, moment);
+	// What is wrong is said before there is a screen.
+	const Tables tables = tables_of(call, kDeviceRateKind, kPathRateKind);
 	if (call.style.format == Format::Table && call.terminal.out_is_terminal)
 		if (std::unique_ptr<Screen> screen = Screen::open())
-			return on_screen(call, *screen, chosen, moment);
+			return on_screen(call, tables, *screen, chosen, moment);
 	return watch(call, chosen, moment);
 }
 
@@ -274,7 +334,9 @@ std::vector<Command> stats_commands()
 	     "reset. With it: requests and bytes for each second, and the latency that half and 99 "
 	     "of 100 "
 	     "requests stayed below, in the kernel's classes of time, over the interval.\n\n"
-	     "CSV has the paths only. JSON of --watch is one document a line.",
+	     "--columns takes columns of devices and of paths: each table shows those that it has, "
+	     "and one that has none of them is left out. CSV has the paths only. JSON of --watch "
+	     "is one document a line.",
 	     {{"OBJECT", "a device, session or path; all if not given", "device|session|path",
 	       false, true}},
 	     {{"watch", 'w', "", "print rates again and again"},

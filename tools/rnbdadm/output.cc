@@ -12,15 +12,17 @@
 
 namespace rnbdadm {
 
+bool is_change(const std::string &column)
+{
+	return column[0] == '+' || column[0] == '-';
+}
+
 std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std::string> &columns)
 {
 	std::vector<const Field *> fields;
 	std::vector<std::string> known;
 	for (const Field &field : kind.fields)
 		known.push_back(field.key);
-	auto is_change = [](const std::string &c) {
-		return c[0] == '+' || c[0] == '-';
-	};
 	// Nothing, or nothing but changes: those that are shown anyway.
 	if (std::all_of(columns.begin(), columns.end(), is_change))
 		for (const Field &field : kind.fields)
@@ -236,6 +238,15 @@ void print_document(std::ostream &out, const Json &document)
 	out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+Json json_rows(const Kind &kind, const std::vector<Json> &rows, const Style &style)
+{
+	std::vector<const Field *> fields = chosen_fields(kind, style.columns);
+	Json array = Json::array();
+	for (const Json &row : rows)
+		array.push_back(narrowed(row, fields, style.columns.empty()));
+	return array;
+}
+
 void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &rows,
 		const Style &style)
 {
@@ -243,9 +254,7 @@ void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &ro
 	switch (style.format) {
 	case Format::Json: {
 		Json j = document();
-		j[kind.plural] = Json::array();
-		for (const Json &row : rows)
-			j[kind.plural].push_back(narrowed(row, fields, style.columns.empty()));
+		j[kind.plural] = json_rows(kind, rows, style);
 		print_document(out, j);
 		return;
 	}

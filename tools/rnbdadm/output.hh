@@ -18,6 +18,8 @@ struct Style {
 	std::vector<std::string> columns;
 };
 
+// "+NAME" and "-NAME" change what is shown anyway.
+bool is_change(const std::string &column);
 // Failure (Usage) for a column that the kind does not have.
 std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std::string> &columns);
 
@@ -26,6 +28,8 @@ std::string shown(const Json &value, Unit unit, bool raw);
 // With the colour of its meaning, if `colour` is set.
 std::string coloured(const std::string &text, const std::string &state, bool colour);
 
+// The array of a document: whole objects, or of each what --columns chooses.
+Json json_rows(const Kind &kind, const std::vector<Json> &rows, const Style &style);
 void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &rows,
 		const Style &style);
 // One object: "title: value" lines, or a document, or a line of CSV.

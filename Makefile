@@ -15,10 +15,14 @@ include cxxrt/build/project.mk
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install clean check unit cxxrt cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: install uninstall clean check unit cxxrt cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12 vm-7.3 vm-arm64
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb packages
+
+# Kbuild's word for DESTDIR.
+INSTALL_MOD_PATH ?= $(DESTDIR)
+run_depmod = PATH="$$PATH:/sbin:/usr/sbin" depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) '$(release)'
 
 # Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules.
 # Modules that are tests stay out. Kbuild signs only with a key, and runs depmod only with System.map,
@@ -26,8 +30,19 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 install: modules
 	grep -v /tests/ '$(BUILD)/modules.order' > '$(BUILD)/install.order'
 	+$(kbuild) MODORDER='$(abspath $(BUILD))/install.order' INSTALL_MOD_DIR=updates \
+		INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		$(if $(wildcard $(KDIR)/certs/signing_key.*),,CONFIG_MODULE_SIG_ALL=) modules_install
-	PATH="$$PATH:/sbin:/usr/sbin" depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) '$(release)'
+	$(run_depmod)
+
+# What `make install` has put there for this kernel, compressed or not; DKMS has a folder of its own.
+updates = $(INSTALL_MOD_PATH)/lib/modules/$(release)/updates
+uninstall:
+	@[ -n '$(release)' ] || { echo "uninstall: no kernel is in KDIR=$(KDIR)" >&2; exit 1; }
+	for module in rtrs/rtrs-core rtrs/rtrs-client rtrs/rtrs-server rnbd/rnbd-client rnbd/rnbd-server; do \
+		rm -f '$(updates)'/kmod/$$module.ko '$(updates)'/kmod/$$module.ko.*; done
+	for folder in /kmod/rtrs /kmod/rnbd /kmod ''; do [ ! -d '$(updates)'$$folder ] || \
+		rmdir --ignore-fail-on-non-empty '$(updates)'$$folder; done
+	$(run_depmod)
 
 clean:
 	rm -rf build
@@ -140,6 +155,7 @@ help:
 
 #? make             build the modules for the running kernel
 #? make install     install them into updates/ and run depmod
+#? make uninstall   remove them again; the kernel's own are then found
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
 #? make cxxrt       tests of the build: what it must refuse, headers one by one, an example with the installed cxxrt
@@ -171,7 +187,8 @@ help:
 #? make clean       remove everything that was built
 #?
 #? KDIR=DIR         headers or build folder of another kernel to build for
-#? DESTDIR=DIR PREFIX=/usr/local  for install-rnbdadm and uninstall-rnbdadm: a root, and instead of /usr
+#? DESTDIR=DIR      a root to install into, or to remove from
+#? PREFIX=/usr/local  for install-rnbdadm and uninstall-rnbdadm: instead of /usr
 #? BUILD=DIR        where to build; default build/<release of that kernel>
 #? ARCH=um SUBARCH=x86_64 with the KDIR of a user-mode kernel
 #? ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- with one of arm64

@@ -10,6 +10,11 @@ program_by_make()
 	make -s -C "$debs/rnbd-$version" -f packaging/install.mk "$1" DESTDIR="$staged" PREFIX="$2"
 }
 
+modules_by_make()
+{
+	make -s -C "$top" "$1" KDIR="/usr/src/linux-headers-$release" DESTDIR="$staged"
+}
+
 # Folders that others use, too, may stay.
 nothing_left()
 {
@@ -46,7 +51,17 @@ edited_file_is_kept()
 	[ "$(grep -v '/etc/rnbd$' "$work/left")" = "$staged/etc/rnbd/rnbd.conf" ]
 }
 
+# What depmod has written is for all modules.
+modules_come_and_go()
+{
+	local folder=$staged/lib/modules/$release
+	rm -rf "$staged"
+	modules_by_make install && [ "$(grep -cE '^updates/.*/(rnbd|rtrs)-[a-z]*\.ko' "$folder/modules.dep")" = 5 ] &&
+		modules_by_make uninstall && [ ! -e "$folder/updates" ] && [ ! -s "$folder/modules.dep" ]
+}
+
 try "make uninstall-rnbdadm leaves nothing" program_comes_and_goes /usr
 try "nor does it in /usr/local" program_comes_and_goes /usr/local
 try "units and hooks name the program in /usr/local" program_is_named
 try "what was edited stays" edited_file_is_kept
+try "make uninstall leaves no module" modules_come_and_go

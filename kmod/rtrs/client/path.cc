@@ -131,7 +131,7 @@ Status Path::connect_first()
 	return failure();
 }
 
-Status Path::reconnect()
+Status Path::reconnect(Reconnect when)
 {
 	u32 ended;
 	bool joins;
@@ -141,6 +141,8 @@ Status Path::reconnect()
 		joins = state_ == State::Connecting || state_ == State::ConnectingError;
 		if (ending_ || state_ == State::Closing || state_ == State::Dead)
 			return err::ebusy;
+		if (when == Reconnect::IfLost && state_ == State::Connected)
+			return {};
 		// The first one is of who made the path, and who ends it if that fails.
 		if (joins && !READ_ONCE(was_up_))
 			return err::ebusy;

@@ -71,8 +71,10 @@ public:
 	// Starts the first attempt and waits for its end. What it met.
 	Status connect_first();
 	// Drops what is there and connects anew; waits for the end of the attempt. EBUSY when the
-	// state does not allow it, ENOTCONN when it failed.
-	Status reconnect();
+	// state does not allow it, ENOTCONN when it failed. IfLost: a path that is connected stays
+	// as it is, also one that has become so since somebody looked.
+	enum class Reconnect : u8 { Anyway, IfLost };
+	Status reconnect(Reconnect when);
 	// Any context. The path goes down and stays there until reconnect().
 	void request_close();
 	Status disconnect();

@@ -149,8 +149,10 @@ void Path::show_remove(SysfsText &out)
 
 Status Path::store_reconnect(TextView text, SysfsCall &)
 {
+	if (trim_newline(text) == TextView("lost"))
+		return reconnect(Reconnect::IfLost);
 	TRY(parse_one(text));
-	return reconnect();
+	return reconnect(Reconnect::Anyway);
 }
 
 Status Path::store_disconnect(TextView text, SysfsCall &)

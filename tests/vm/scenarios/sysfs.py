@@ -55,6 +55,7 @@ BAD_OURS = (
     ("heartbeat_interval_ms", "99", "EINVAL"), ("heartbeat_interval_ms", "60001", "EINVAL"),
     ("heartbeat_interval_ms", "5 s", "EINVAL"), ("heartbeat_missed_max", "0", "EINVAL"),
     ("heartbeat_missed_max", "101", "EINVAL"), ("heartbeat_missed_max", "", "EINVAL"),
+    ("paths/{p}/reconnect", "lost?", "EINVAL"),
     ("paths/{p}/stats/latency_us", "2", "EINVAL"), ("paths/{p}/stats/errors", "", "EINVAL"),
 )
 
@@ -123,6 +124,12 @@ def values(lab: Lab, name: str, path: str, export: str, session: str) -> None:
         for entry, want in (("dest_port", "1234"), (f"paths/{path}/last_error", "0"), (f"paths/{path}/attempts", "0"),
                             (f"paths/{path}/next_attempt_ms", "-1")):
             rnbd.equal(rnbd.read(lab.client, f"{session}/{entry}"), want, entry)
+        # A path that is connected is not lost, and stays as it is.
+        rnbd.write(lab.client, f"{here}/reconnect", "lost")
+        rnbd.equal(rnbd.read(lab.client, f"{here}/stats/reconnects"), "0 0", "reconnects of a path that was not lost")
+        rnbd.write(lab.client, f"{here}/disconnect", "1", 60)
+        rnbd.write(lab.client, f"{here}/reconnect", "lost", 60)
+        rnbd.equal(rnbd.read(lab.client, f"{here}/stats/reconnects"), "1 0", "reconnects of one that was")
         rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "60", "request_timeout")
         rnbd.write(lab.client, f"{session}/request_timeout", "0")
         rnbd.equal(rnbd.read(lab.client, f"{session}/request_timeout"), "0", "request_timeout")

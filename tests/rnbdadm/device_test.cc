@@ -110,6 +110,22 @@ TEST(RnbdadmDevice, RecoverOfAllIsOneRound)
 	EXPECT_EQ(host.text("/sys/block/rnbd2/rnbd/state"), "open");
 }
 
+// A path may come back by itself between the look at it and the wish.
+TEST(RnbdadmDevice, RecoverEndsNoPathThatIsBack)
+{
+	FakeHost host;
+	host.client(true);
+	EXPECT_EQ(run_line(host, "recover rnbd0").code, 0);
+	ASSERT_EQ(host.rounds.size(), 1u);
+	EXPECT_TRUE(host.writes[0].ends_with("ip:10.0.1.1/reconnect <- lost")) << host.writes[0];
+	// In-tree modules do not know that word.
+	FakeHost older;
+	older.client(true);
+	older.unknown_word = "lost";
+	EXPECT_EQ(run_line(older, "recover rnbd0").code, 0);
+	EXPECT_TRUE(older.writes.back().ends_with("/reconnect <- 1")) << older.writes.back();
+}
+
 TEST(RnbdadmDevice, RecoverOnSomePathsIsPartial)
 {
 	FakeHost host;

@@ -241,6 +241,8 @@ int FakeHost::write(const std::string &path, const std::string &text, double)
 			return error;
 	if (!exists(path))
 		return ENOENT;
+	if (!unknown_word.empty() && text == unknown_word)
+		return EINVAL;
 	std::string name = path.substr(path.rfind('/') + 1);
 	std::string folder = path.substr(0, path.rfind('/'));
 	if (name == "map_device")

@@ -215,6 +215,22 @@ void note(Recovery &recovery, const std::string &object, int answer, Action acti
 						call.failure_of(answer, action, object).what());
 }
 
+// Modules that do not know the word take 1.
+void ask_without_words(Call &call, const std::vector<Host::Order> &orders,
+		       std::vector<int> &answers)
+{
+	std::vector<Host::Order> again;
+	for (std::size_t i = 0; i < orders.size(); i++)
+		if (answers[i] == EINVAL)
+			again.push_back({orders[i].path, "1"});
+	if (again.empty())
+		return;
+	const std::vector<int> others = call.try_write_all(again);
+	for (std::size_t i = 0, n = 0; i < orders.size(); i++)
+		if (answers[i] == EINVAL)
+			answers[i] = others[n++];
+}
+
 // All paths at once: one that does not connect takes its time, and holds up no other.
 void connect_all(Call &call, std::vector<Recovery> &chosen)
 {
@@ -223,10 +239,12 @@ void connect_all(Call &call, std::vector<Recovery> &chosen)
 	for (Recovery &recovery : chosen)
 		for (const Path &path : recovery.session.paths)
 			if (!path.connected()) {
-				orders.push_back({path.folder + "/reconnect", "1"});
+				// Not "1": it would end one that has come back by itself meanwhile.
+				orders.push_back({path.folder + "/reconnect", "lost"});
 				of.emplace_back(&recovery, &path);
 			}
 	std::vector<int> answers = call.try_write_all(orders);
+	ask_without_words(call, orders, answers);
 	for (std::size_t i = 0; i < of.size(); i++) {
 		note(*of[i].first, "path " + of[i].second->name, answers[i], Action::ConnectPath,
 		     call);

@@ -54,14 +54,30 @@ enum rtrs_clt_event {
 	RTRS_CLT_RECONNECTED,  /* a path is there again */
 };
 
+/* Settings of a session, which its files of these names in sysfs take and show. */
+enum rtrs_clt_setting {
+	RTRS_CLT_MP_POLICY,
+	RTRS_CLT_MAX_RECONNECT_ATTEMPTS,
+	RTRS_CLT_REQUEST_TIMEOUT,
+	RTRS_CLT_HEARTBEAT_INTERVAL_MS,
+	RTRS_CLT_HEARTBEAT_MISSED_MAX,
+	RTRS_CLT_SETTINGS,
+};
+
+/* By enum rtrs_clt_setting, as one would write it into the file; null for what is not said. */
+struct rtrs_clt_settings {
+	const char *text[RTRS_CLT_SETTINGS];
+};
+
 struct rtrs_clt_params {
 	const char *name;
 	const struct rtrs_addr_pair *paths;
 	unsigned int nr_paths;	      /* 1..128 */
 	u16 port;		      /* for paths that are added later */
 	unsigned int reconnect_delay; /* seconds */
-	int max_reconnects;	      /* -1: for ever */
+	int max_reconnects;	      /* -1: for ever; where the settings say nothing */
 	unsigned int nr_poll_queues;
+	struct rtrs_clt_settings settings; /* what the session has from its first path on */
 	/*
 	 * Whether both sides have to prove who they are (protocol J.3): "off", "optional" or
 	 * "required"; null: as the module's parameter says. And by which key, null for none.
@@ -99,9 +115,9 @@ struct rtrs_clt_attrs {
 
 /*
  * Connects all paths; sleeps up to the connect timeout per connection. -EINVAL for a bad name,
- * number of paths or policy, -EEXIST if the name is in use, or what connecting met: of proofs,
- * -ENOKEY where there is no key as named, -EKEYREJECTED where one side did not believe the other,
- * -EPROTONOSUPPORT where one requires proofs that the other does not give.
+ * number of paths, policy or setting, -EEXIST if the name is in use, or what connecting met: of
+ * proofs, -ENOKEY where there is no key as named, -EKEYREJECTED where one side did not believe the
+ * other, -EPROTONOSUPPORT where one requires proofs that the other does not give.
  */
 int rtrs_clt_open(const struct rtrs_clt_params *params, struct rtrs_clt **session);
 /*
@@ -117,6 +133,11 @@ void rtrs_clt_close(struct rtrs_clt *session);
  */
 void rtrs_clt_abandon_all(void);
 void rtrs_clt_query(struct rtrs_clt *session, struct rtrs_clt_attrs *attrs);
+/*
+ * Whether all that is said is something that the files would take, and what an open session has at
+ * present; null for the first of the two alone. 0 or -EINVAL. Does not sleep.
+ */
+int rtrs_clt_check_settings(struct rtrs_clt *session, const struct rtrs_clt_settings *settings);
 
 /* A slot for a message without a block request. `wait` sleeps, killable: -EINTR; else -EBUSY. */
 int rtrs_clt_get_permit(struct rtrs_clt *session, bool wait, u32 *slot);

@@ -47,6 +47,41 @@ TEST(MapOptions, Defaults)
 	EXPECT_EQ(p->o.poll_queues, 0u);
 	EXPECT_TRUE(p->o.auth.empty());
 	EXPECT_TRUE(p->o.key.empty());
+	for (const TextView &setting : p->o.settings)
+		EXPECT_TRUE(setting.empty());
+	EXPECT_TRUE(p->o.owner.empty());
+}
+
+TEST(MapOptions, SettingsOfTheSession)
+{
+	const std::string input =
+	    "mp_policy=rr sessname=s heartbeat_missed_max=3 device_path=d request_timeout=7 "
+	    "max_reconnect_attempts=-1 heartbeat_interval_ms=250 mp_policy=min-latency";
+	auto p = parse(input);
+	ASSERT_EQ(p->code, 0);
+	const std::vector<std::string> wanted = {"min-latency", "-1", "7", "250", "3"};
+	for (usize i = 0; i < kSettings; i++)
+		EXPECT_EQ(str(p->o.settings[i]), wanted[i]);
+	// What they mean is for the transport to say, but for their length.
+	for (const TextView &name : kSettingOptions) {
+		EXPECT_EQ(with_option(str(name) + "=" + std::string(15, 'x')), 0);
+		EXPECT_EQ(with_option(str(name) + "=" + std::string(16, 'x')), -22);
+		EXPECT_EQ(with_option(str(name) + "="), -22);
+		EXPECT_EQ(with_option(str(name)), -22);
+	}
+	// The file's other name is none here: two options for one thing could contradict.
+	EXPECT_EQ(with_option("mpath_policy=rr"), -22);
+}
+
+TEST(MapOptions, Owner)
+{
+	const std::string input = "sessname=s device_path=d owner=- owner=vm:1.a_b-c";
+	auto p = parse(input);
+	ASSERT_EQ(p->code, 0);
+	EXPECT_EQ(str(p->o.owner), "vm:1.a_b-c");
+	EXPECT_EQ(with_option("owner=" + std::string(200, 'o')), 0);
+	EXPECT_EQ(with_option("owner=" + std::string(201, 'o')), -22);
+	EXPECT_EQ(with_option("owner="), -22);
 }
 
 TEST(MapOptions, Authentication)

@@ -32,6 +32,26 @@ Result<cxxrt::Array<rtrs_addr_pair>> parse_paths(const MapOptions &options)
 	return pairs;
 }
 
+static_assert(kSettings == RTRS_CLT_SETTINGS);
+
+// The transport wants texts that end.
+class SettingTexts {
+public:
+	explicit SettingTexts(const MapOptions &options)
+	{
+		for (usize i = 0; i < kSettings; i++) {
+			texts_[i].assign(options.settings[i]);
+			if (!options.settings[i].empty())
+				settings_.text[i] = texts_[i].c_str();
+		}
+	}
+	const rtrs_clt_settings &get() const { return settings_; }
+
+private:
+	cxxrt::TextBuffer<kMaxSetting + 1> texts_[kSettings];
+	rtrs_clt_settings settings_{};
+};
+
 } // namespace
 
 Status Control::create()
@@ -65,7 +85,9 @@ void Control::show_map(cxxrt::SysfsText &out)
 		  "device_path=<path at the server> [dest_port=<port>] "
 		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>] "
 		  "[no_path_timeout=<seconds|-1>] [auth=<off|optional|required>] "
-		  "[key=<name>]\" > map_device\n"
+		  "[key=<name>] [mp_policy=<policy>] [max_reconnect_attempts=<number|-1>] "
+		  "[request_timeout=<seconds>] [heartbeat_interval_ms=<milliseconds>] "
+		  "[heartbeat_missed_max=<number>] [owner=<word>]\" > map_device\n"
 		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
 }
 
@@ -78,11 +100,18 @@ Status Control::store_map(TextView text, cxxrt::SysfsCall &)
 		return parsed;
 	}
 	auto paths = TRY(parse_paths(options));
+	const SettingTexts settings(options);
+	// Before there is a session whose failure others would share.
+	if (const int code = rtrs_clt_check_settings(nullptr, &settings.get())) {
+		log_error("map_device", "A bad value for a setting of the session");
+		return cxxrt::Error::from_code(code);
+	}
 	return module_.map_device(options, {.paths = paths.data(),
 					    .path_count = static_cast<u32>(paths.size()),
 					    .port = options.port,
 					    .auth = options.auth,
-					    .key = options.key});
+					    .key = options.key,
+					    .settings = settings.get()});
 }
 
 } // namespace rnbd::client

@@ -36,7 +36,8 @@ void Device::destroy()
 	module.object_gone();
 }
 
-Result<Ref<Device>> Device::create(SessionUse use, const DeviceName &name, AccessMode mode)
+Result<Ref<Device>> Device::create(SessionUse use, const DeviceName &name, AccessMode mode,
+				   TextView owner)
 {
 	Module &module = use->module();
 	Ref<Session> session = use.session();
@@ -48,6 +49,7 @@ Result<Ref<Device>> Device::create(SessionUse use, const DeviceName &name, Acces
 		return err::enomem;
 	}
 	Ref<Device> device = Ref<Device>::adopt(object);
+	device->owner_.assign(owner);
 	device->stats_ = TRY(DeviceStats::create());
 	TRY(device->reserve_.create(*session, kReservedAnswer));
 	TRY(session->add(*device));

@@ -43,7 +43,8 @@ class Device : public cxxrt::RefCounted<Device> {
 public:
 	// Listed with its session, in state Init. EEXIST if the path is mapped already, ENOSPC,
 	// ENOMEM. May sleep.
-	static Result<Ref<Device>> create(SessionUse use, const DeviceName &name, AccessMode mode);
+	static Result<Ref<Device>> create(SessionUse use, const DeviceName &name, AccessMode mode,
+					  TextView owner);
 	Device(Module &module, Ref<Session> session, const DeviceName &name, AccessMode mode,
 	       u32 index);
 	~Device();
@@ -77,6 +78,8 @@ public:
 	// Which OPEN of the session id() is from.
 	u32 open_number() const { return READ_ONCE(open_number_); }
 	TextView path() const { return name_.view(); }
+	// What user space calls the mapping; may be empty.
+	const char *owner() const { return owner_.c_str(); }
 	// "<path>@<session>", for the log.
 	const char *label() const { return label_.c_str(); }
 	u32 index() const { return index_; }
@@ -165,6 +168,7 @@ private:
 	const AccessMode mode_;
 	const u32 index_; // of the disk, as in rnbd<N>
 	cxxrt::TextBuffer<kLinkNameSize> label_;
+	cxxrt::TextBuffer<kMaxOwner + 1> owner_; // constant once the device is listed
 
 	// Changed under the link lock.
 	DeviceState state_ = DeviceState::Init;

@@ -64,6 +64,11 @@ void DeviceDirectory::show_session(SysfsText &out)
 	out.print("%s\n", device_.session().name());
 }
 
+void DeviceDirectory::show_owner(SysfsText &out)
+{
+	out.print("%s\n", device_.owner());
+}
+
 void DeviceDirectory::show_access_mode(SysfsText &out)
 {
 	out.print("%s\n", to_text(device_.access_mode()));
@@ -122,6 +127,7 @@ constinit const File kFiles[] = {
     File::read_write("remap_device", &D::show_remap, &D::store_remap),
     File::read_only("mapping_path", &D::show_path),
     File::read_only("session", &D::show_session),
+    File::read_only("owner", &D::show_owner),
     File::read_only("access_mode", &D::show_access_mode),
     File::read_only("nr_poll_queues", &D::show_poll_queues),
     File::read_only("state", &D::show_state),

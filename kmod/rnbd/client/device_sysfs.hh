@@ -27,6 +27,7 @@ public:
 	Status store_remap(TextView text, cxxrt::SysfsCall &call);
 	void show_path(cxxrt::SysfsText &out);
 	void show_session(cxxrt::SysfsText &out);
+	void show_owner(cxxrt::SysfsText &out);
 	void show_access_mode(cxxrt::SysfsText &out);
 	void show_poll_queues(cxxrt::SysfsText &out);
 	void show_state(cxxrt::SysfsText &out);

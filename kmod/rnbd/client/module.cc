@@ -77,7 +77,8 @@ Status Module::map_device(const MapOptions &options, const Destination &destinat
 		 name.c_str(), static_cast<int>(options.session.size()), options.session.data(),
 		 to_text(options.access_mode), options.poll_queues);
 	SessionUse use = TRY(sessions_.acquire(options.session, options.poll_queues, destination));
-	Ref<Device> device = TRY(Device::create(cxxrt::move(use), name, options.access_mode));
+	Ref<Device> device =
+	    TRY(Device::create(cxxrt::move(use), name, options.access_mode, options.owner));
 	return device->map(options.no_path_timeout);
 }
 

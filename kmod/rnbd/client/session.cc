@@ -70,6 +70,7 @@ Status Session::connect(const Destination &destination)
 	p.reconnect_delay = kReconnectDelay;
 	p.max_reconnects = kMaxReconnects;
 	p.nr_poll_queues = poll_queues_;
+	p.settings = destination.settings;
 	cxxrt::TextBuffer<kMaxAuthPolicy + 1> auth;
 	cxxrt::TextBuffer<kMaxKeyName + 1> key;
 	auth.assign(destination.auth);

@@ -51,6 +51,8 @@ struct Destination {
 	// Of protocol J.3; both may be empty.
 	TextView auth = {};
 	TextView key = {};
+	// Of a new session; of an open one they must be so already.
+	rtrs_clt_settings settings = {};
 };
 
 class Session : public cxxrt::RefCounted<Session> {

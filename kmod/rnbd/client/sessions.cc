@@ -42,6 +42,15 @@ Status SessionTable::check_auth(const Session &session, const Destination &wante
 	return err::einval;
 }
 
+// Other disks have them too: nobody's settings change because another disk is mapped.
+Status SessionTable::check_settings(const Session &session, const Destination &wanted)
+{
+	const int code = rtrs_clt_check_settings(session.transport(), &wanted.settings);
+	if (code)
+		log_error(session.name(), "The session is open with other settings than asked for");
+	return Status::from_code(code);
+}
+
 Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 					 const Destination &destination)
 {
@@ -65,6 +74,7 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 			}
 			TRY(check_poll_queues(*session, poll_queues));
 			TRY(check_auth(*session, destination));
+			TRY(check_settings(*session, destination));
 			session->uses++;
 			found = SessionUse(Ref<Session>::share(session));
 			return {};

@@ -48,8 +48,8 @@ public:
 
 	// Finds the session, or opens it if there is none; waits while another caller opens or
 	// closes it. ENXIO without session and paths; EINVAL for poll queues on a session that
-	// exists, or for none on a polled one, or for another auth= or key= than it has; EINTR; or
-	// what opening met, also for those who waited for it. Sleeps long.
+	// exists, or for none on a polled one, or for another auth=, key= or setting than it has;
+	// EINTR; or what opening met, also for those who waited for it. Sleeps long.
 	Result<SessionUse> acquire(TextView name, u32 poll_queues, const Destination &destination);
 	// Whether a ready session of that name has mapped the path.
 	bool is_mapped(TextView name, TextView path);
@@ -69,6 +69,7 @@ private:
 	static Session *find(Sessions &list, TextView name);
 	static Status check_poll_queues(const Session &session, u32 wanted);
 	static Status check_auth(const Session &session, const Destination &wanted);
+	static Status check_settings(const Session &session, const Destination &wanted);
 	Result<SessionUse> open_new(Ref<Session> session, const Destination &destination);
 	void release(Ref<Session> session);
 	void close(Ref<Session> session);

@@ -19,9 +19,17 @@ constexpr usize kMaxMapPaths = 6;
 constexpr usize kMaxSessionName = 254;
 constexpr usize kMaxDevicePath = kDeviceNameSize - 1;
 constexpr u16 kDefaultPort = 1234;
-// Both are for the transport to judge.
+// These are for the transport to judge.
 constexpr usize kMaxAuthPolicy = 15;
 constexpr usize kMaxKeyName = 63;
+constexpr usize kMaxSetting = 15;
+// Long enough for the name of a systemd unit's instance.
+constexpr usize kMaxOwner = 200;
+
+// Settings of the session by the names of its files, in the order of enum rtrs_clt_setting.
+constexpr TextView kSettingOptions[] = {"mp_policy", "max_reconnect_attempts", "request_timeout",
+					"heartbeat_interval_ms", "heartbeat_missed_max"};
+constexpr usize kSettings = sizeof(kSettingOptions) / sizeof(kSettingOptions[0]);
 
 // Texts are views of the parsed input.
 struct MapOptions {
@@ -35,6 +43,8 @@ struct MapOptions {
 	int no_path_timeout = 0; // as NoPathRule has it
 	TextView auth;		 // a policy of protocol J.3, not looked into; empty: none is said
 	TextView key;		 // the name of a key, likewise
+	TextView settings[kSettings]; // likewise
+	TextView owner;		      // what user space calls the mapping; without a meaning here
 };
 
 namespace detail {
@@ -104,6 +114,20 @@ constexpr Status parse_map_option(TextView option, int cpus, MapOptions &out)
 		if (value.size() > kMaxKeyName)
 			return err::einval;
 		out.key = value;
+		return {};
+	}
+	if (key == TextView("owner")) {
+		if (value.size() > kMaxOwner)
+			return err::einval;
+		out.owner = value;
+		return {};
+	}
+	for (usize i = 0; i < kSettings; i++) {
+		if (key != kSettingOptions[i])
+			continue;
+		if (value.size() > kMaxSetting)
+			return err::einval;
+		out.settings[i] = value;
 		return {};
 	}
 	return err::einval;

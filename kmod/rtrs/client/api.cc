@@ -46,6 +46,16 @@ void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
 	attrs->key = session_of(handle).auth().key.c_str();
 }
 
+int rtrs_clt_check_settings(rtrs_clt *handle, const rtrs_clt_settings *settings)
+{
+	const Result<rtrs::SessionSettings> said = rtrs::client::read_settings(*settings);
+	if (!said.ok())
+		return said.code();
+	if (handle && !session_of(handle).has_settings(said.value()))
+		return err::einval.code();
+	return 0;
+}
+
 int rtrs_clt_get_permit(rtrs_clt *handle, bool wait, u32 *slot)
 {
 	rtrs::client::Permits &permits = session_of(handle).permits();

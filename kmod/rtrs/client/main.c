@@ -43,6 +43,7 @@ module_init(rtrs_client_init);
 module_exit(rtrs_client_exit);
 
 EXPORT_SYMBOL_GPL(rtrs_clt_open);
+EXPORT_SYMBOL_GPL(rtrs_clt_check_settings);
 EXPORT_SYMBOL_GPL(rtrs_clt_abandon_all);
 EXPORT_SYMBOL_GPL(rtrs_clt_close);
 EXPORT_SYMBOL_GPL(rtrs_clt_query);

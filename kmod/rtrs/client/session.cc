@@ -27,7 +27,26 @@ Result<SessionAuth> check_auth(const rtrs_clt_params &params)
 	return auth;
 }
 
+static_assert(static_cast<int>(SessionSetting::Policy) == RTRS_CLT_MP_POLICY);
+static_assert(static_cast<int>(SessionSetting::ReconnectAttempts) ==
+	      RTRS_CLT_MAX_RECONNECT_ATTEMPTS);
+static_assert(static_cast<int>(SessionSetting::RequestTimeout) == RTRS_CLT_REQUEST_TIMEOUT);
+static_assert(static_cast<int>(SessionSetting::HeartbeatInterval) ==
+	      RTRS_CLT_HEARTBEAT_INTERVAL_MS);
+static_assert(static_cast<int>(SessionSetting::HeartbeatMissed) == RTRS_CLT_HEARTBEAT_MISSED_MAX);
+static_assert(kSessionSettings == RTRS_CLT_SETTINGS);
+
 } // namespace
+
+Result<SessionSettings> read_settings(const rtrs_clt_settings &settings)
+{
+	SessionSettings read;
+	for (u32 i = 0; i < kSessionSettings; i++)
+		if (settings.text[i])
+			TRY(read.say(static_cast<SessionSetting>(i),
+				     TextView::of(settings.text[i])));
+	return read;
+}
 
 // Taken where a sysfs file starts to work on paths: that work may outlive the file.
 class Session::Operation {
@@ -62,12 +81,24 @@ private:
 	Session *session_;
 };
 
-Session::Session(const SessionName &name, const SessionAuth &auth, const rtrs_clt_params &params)
+Session::Session(const SessionName &name, const SessionAuth &auth, const SessionSettings &settings,
+		 const rtrs_clt_params &params)
     : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
       port_(params.port), reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
       irq_connections_(rtrs::irq_connections(nr_cpu_ids, params.nr_poll_queues)),
-      poll_connections_(params.nr_poll_queues), max_reconnects_(params.max_reconnects)
+      poll_connections_(params.nr_poll_queues),
+      max_reconnects_(settings.get(SessionSetting::ReconnectAttempts, params.max_reconnects)),
+      request_timeout_(
+	  static_cast<u32>(settings.get(SessionSetting::RequestTimeout, kDefaultRequestTimeout))),
+      policy_(static_cast<Policy>(
+	  settings.get(SessionSetting::Policy, static_cast<int>(kDefaultPolicy))))
 {
+	// 0 is what nobody has set.
+	heartbeat_choice_.set_interval(
+	    static_cast<u32>(settings.get(SessionSetting::HeartbeatInterval, 0)));
+	heartbeat_choice_.set_missed(
+	    static_cast<u32>(settings.get(SessionSetting::HeartbeatMissed, 0)));
+	heartbeat_limits_ = heartbeat_choice_.limits();
 	generate_random_uuid(uuid_.bytes);
 }
 
@@ -83,8 +114,9 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::einval;
 	const SessionName name = TRY(SessionName::from(TextView::of(params.name)));
 	const SessionAuth auth = TRY(check_auth(params));
+	const SessionSettings settings = TRY(read_settings(params.settings));
 
-	Box<Session> session = TRY(make_box<Session>(GFP_KERNEL, name, auth, params));
+	Box<Session> session = TRY(make_box<Session>(GFP_KERNEL, name, auth, settings, params));
 	const bool taken = module_->sessions.with([&](ClientModule::Sessions &list) {
 		for (Session &other : list)
 			if (other.name_ == name)

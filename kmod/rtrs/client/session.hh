@@ -14,6 +14,7 @@
 #include <rtrs/client/path.hh>
 #include <rtrs/client/permits.hh>
 #include <rtrs/pure/policy.hh>
+#include <rtrs/pure/session_settings.hh>
 #include <rtrs/pure/sysfs_text.hh>
 #include <rtrs/wire/session_name.hh>
 
@@ -23,6 +24,9 @@ enum class SubmitKind : u8 {
 	New,
 	FailOver, // was in flight on a path that died
 };
+
+// EINVAL.
+Result<SessionSettings> read_settings(const rtrs_clt_settings &settings);
 
 class Session {
 public:
@@ -34,7 +38,8 @@ public:
 	// No more events and no new paths; all paths end. Does not wait for that. May sleep.
 	void abandon();
 
-	Session(const SessionName &name, const SessionAuth &auth, const rtrs_clt_params &params);
+	Session(const SessionName &name, const SessionAuth &auth, const SessionSettings &settings,
+		const rtrs_clt_params &params);
 	~Session();
 
 	const char *name() const { return name_.c_str(); }
@@ -43,6 +48,8 @@ public:
 	u32 reconnect_delay() const { return reconnect_delay_; }
 	const SessionAuth &auth() const { return auth_; }
 	Policy policy() const { return READ_ONCE(policy_); }
+	// Whether what is said is what its files say at present. Any context.
+	bool has_settings(const SessionSettings &settings) const;
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
@@ -182,9 +189,9 @@ private:
 	const u32 irq_connections_;
 	const u32 poll_connections_;
 	int max_reconnects_;
-	u32 request_timeout_ = kDefaultRequestTimeout;
+	u32 request_timeout_;
 	HeartbeatLimits heartbeat_limits_; // written under paths_lock_
-	Policy policy_ = kDefaultPolicy;
+	Policy policy_;
 
 	// Writers of the list and of the members behind it. Nobody waits for a path with it.
 	cxxrt::Mutex paths_lock_{cxxrt::lock_class<"rtrs_paths">()};

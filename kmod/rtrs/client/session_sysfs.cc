@@ -67,6 +67,27 @@ Status Session::store_request_timeout(TextView text, SysfsCall &)
 	return {};
 }
 
+bool Session::has_settings(const SessionSettings &settings) const
+{
+	return settings.agree([this](SessionSetting setting) -> int {
+		switch (setting) {
+		case SessionSetting::Policy:
+			return static_cast<int>(policy());
+		case SessionSetting::ReconnectAttempts:
+			return max_reconnects();
+		case SessionSetting::RequestTimeout:
+			return static_cast<int>(request_timeout());
+		case SessionSetting::HeartbeatInterval:
+			return static_cast<int>(READ_ONCE(heartbeat_limits_.interval_ms));
+		case SessionSetting::HeartbeatMissed:
+			return static_cast<int>(READ_ONCE(heartbeat_limits_.missed_max));
+		case SessionSetting::Count:
+			break;
+		}
+		return 0;
+	});
+}
+
 // Under paths_lock_.
 void Session::apply_heartbeat_limits()
 {

@@ -77,6 +77,7 @@ FORMATS = {
     "/sys/class/rnbd-server/ctl/serving": "1",
     "/sys/class/rnbd-server/ctl/instance": "0",
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
+    f"{DISK}/owner": r"[!-~]*",
     **dict.fromkeys(("/sys/block/rnbd<N>/wwid", f"{DISK}/wwid"), r"[!-~]*"),
     f"{DISK}/unmap_device": r"Usage: echo <normal\|force> > unmap_device",
     f"{DISK}/resize": "Usage: echo <new size in sectors> > resize",

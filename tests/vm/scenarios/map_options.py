@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""map_device takes its options in any order, both address separators, IPv6, another port, several disks a session."""
+"""map_device takes its options in any order, both separators, IPv6, another port, several disks; all hold at once."""
 
 import itertools
 
@@ -8,6 +8,13 @@ from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
 
 PORT = 1444
+# Of the session: what is asked for, and what its file says then.
+SETTINGS = {"mp_policy": ("rr", "round-robin (RR: 0)"), "max_reconnect_attempts": ("7", "7"),
+            "request_timeout": ("20", "20"), "heartbeat_interval_ms": ("700", "700"),
+            "heartbeat_missed_max": ("9", "9")}
+BAD = ("mp_policy=fast", "mp_policy=", "mpath_policy=rr", "max_reconnect_attempts=-2", "request_timeout=3601",
+       "request_timeout=99999999999", "heartbeat_interval_ms=99", "heartbeat_missed_max=0", "no_path_timeout=-2",
+       "owner=", f"owner={'o' * 201}")
 
 
 def run(lab: Lab) -> None:
@@ -41,6 +48,40 @@ def run(lab: Lab) -> None:
     verify(lab.client, f"/dev/{second}", Verify("8k", 4, "256k"))
     rnbd.unmap(lab, second)
     rnbd.equal(rnbd.sessions(lab.client, "client"), [], "sessions after the last unmap")
+    if lab.ours("client"):
+        settings(lab, disk, other, path)
+
+
+def settings(lab: Lab, disk: str, other: str, path: str) -> None:
+    """One write, and all of it is there; what is refused changes nothing, of others' sessions neither."""
+    control = f"{rnbd.CTL}/map_device"
+    line = f"sessname=vm dest_port={PORT} {path} device_path={disk}"
+    errors = rnbd.write_errors(lab.client, [(control, f"{line} {bad}") for bad in BAD])
+    rnbd.equal(dict(zip(BAD, errors)), dict.fromkeys(BAD, "EINVAL"), "refusals of bad values")
+    rnbd.equal(rnbd.sessions(lab.client, "client"), [], "sessions after refusals")
+
+    asked = " ".join(f"{name}={value}" for name, (value, _) in SETTINGS.items())
+    rnbd.write(lab.client, control, f"{line} {asked} no_path_timeout=30 owner=vm:1_a")
+    first = rnbd.mapped_name(lab, disk)
+    folder = f"/sys/block/{first}/rnbd"
+    rnbd.equal([rnbd.read(lab.client, f"{folder}/{file}") for file in ("owner", "no_path_timeout")], ["vm:1_a", "30"],
+               "what the disk was asked for with")
+    wanted = {name: shown for name, (_, shown) in SETTINGS.items()}
+    rnbd.equal(shown(lab), wanted, "settings of the session")
+    changed = [f"{name}={'ml' if name == 'mp_policy' else '100'}" for name in SETTINGS]
+    errors = rnbd.write_errors(lab.client, [(control, f"sessname=vm device_path={other} {option}")
+                                            for option in changed])
+    rnbd.equal(errors, ["EINVAL"] * len(changed), "refusals of what an open session does not have")
+    rnbd.equal(shown(lab), wanted, "settings after refusals")
+    rnbd.write(lab.client, control, f"sessname=vm device_path={other} {asked}")
+    second = rnbd.mapped_name(lab, other)
+    rnbd.equal(rnbd.read(lab.client, f"/sys/block/{second}/rnbd/owner"), "", "owner of a mapping without one")
+    for name in (first, second):
+        rnbd.unmap(lab, name)
+
+
+def shown(lab: Lab) -> dict[str, str]:
+    return {name: rnbd.read(lab.client, f"/sys/class/rtrs-client/vm/{name}") for name in SETTINGS}
 
 
 def map_text(lab: Lab, disk: str, path: str) -> str:

@@ -31,7 +31,7 @@ DISK = (
     ("unmap_device", RW, False), ("resize", RW, False), ("remap_device", RW, False), ("mapping_path", RO, False),
     ("session", RO, False), ("access_mode", RO, False), ("nr_poll_queues", RO, False), ("state", RO, False),
     ("wwid", RO, True), ("no_path_timeout", RW, True), ("waiting_requests", RO, True), ("oldest_request_ms", RO, True),
-    ("slow", RO, True),
+    ("slow", RO, True), ("owner", RO, True),
 )
 EXPORT = (("access_mode", RO, False), ("read_only", RO, False), ("mapping_path", RO, False), ("force_close", RW, False))
 PARAMETERS = {"rtrs_server": {"always_invalidate": "Y", "max_chunk_size": "131072", "sess_queue_depth": "512",

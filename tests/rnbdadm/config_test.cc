@@ -63,6 +63,31 @@ TEST(RnbdadmConfig, Inheritance)
 	EXPECT_EQ(config.sessions[0].settings.at("policy"), "round-robin");
 }
 
+// A disk has all of its configuration from the beginning; what was opened before is changed first.
+TEST(RnbdadmConfig, SettingsComeWithTheMapping)
+{
+	FakeHost host;
+	host.client();
+	host.put(rnbdadm::kConfigFile, "[defaults]\nrequest-timeout = 30\n[session new]\n"
+				       "path = 10.0.0.9\npolicy = rr\nheartbeat-interval = 250\n"
+				       "[device d]\nsession = new\ndevice = /dev/d\n"
+				       "[device e]\nsession = new\ndevice = /dev/e\n");
+	const std::string settings =
+	    " heartbeat_interval_ms=250 mp_policy=round-robin request_timeout=30 owner=";
+	const std::string map_device = "/sys/class/rnbd-client/ctl/map_device <- sessname=new "
+				       "path=ip:10.0.0.9 device_path=/dev/";
+	Outcome o = run_line(host, "apply d");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_EQ(host.writes, std::vector<std::string>{map_device + "d" + settings + "d"});
+	host.writes.clear();
+	host.put("/sys/class/rtrs-client/new/request_timeout", "60");
+	EXPECT_EQ(run_line(host, "apply e").code, 0);
+	EXPECT_EQ(host.writes,
+		  (std::vector<std::string>{"/sys/class/rtrs-client/new/request_timeout <- 30",
+					    map_device + "e" + settings + "e"}));
+	EXPECT_EQ(run_line(host, "diff").out, "");
+}
+
 TEST(RnbdadmConfig, FilesAreOne)
 {
 	FakeHost host;

@@ -16,6 +16,14 @@ using namespace rnbdadm;
 
 namespace testing_support {
 
+namespace {
+// As the module of this project has it.
+const char *const kUsage =
+    "Usage: [no_path_timeout=<seconds|-1>] [auth=<policy>] [key=<name>] [mp_policy=<policy>] "
+    "[max_reconnect_attempts=<number>] [request_timeout=<seconds>] [heartbeat_interval_ms=<ms>] "
+    "[heartbeat_missed_max=<number>] [owner=<word>]";
+} // namespace
+
 Folder::Folder()
 {
 	char name[] = "/tmp/rnbdadm-test-XXXXXX";
@@ -80,6 +88,8 @@ void FakeHost::session(const std::string &name)
 	put(folder + "/heartbeat_interval_ms", "5000");
 	put(folder + "/heartbeat_missed_max", "5");
 	put(folder + "/add_path", "Usage");
+	if (!lacks.empty())
+		drop(folder + "/" + lacks);
 	fs::create_directories(place(folder + "/paths"));
 }
 
@@ -120,7 +130,7 @@ void FakeHost::hca(const std::string &name, const std::string &netdev, const std
 
 void FakeHost::client(bool degraded)
 {
-	put(kMapDevice, "Usage: [no_path_timeout=<seconds|-1>] [auth=<policy>] [key=<name>]");
+	put(kMapDevice, kUsage);
 	put("/sys/module/rnbd_client/parameters/trust_write_zeroes", "N");
 	put("/proc/sys/kernel/osrelease", "6.1.0-56-amd64");
 	modules("6.1.0-56-amd64", "updates/dkms", "DKMS module signing key");
@@ -194,7 +204,8 @@ void FakeHost::modules(const std::string &release, const std::string &folder,
 int FakeHost::map(const std::string &line)
 {
 	std::string session_name, device_path, access = "rw", port = "1234", timeout = "0";
-	std::string auth = "optional", key_name;
+	std::string auth = "optional", key_name, owner;
+	std::map<std::string, std::string> settings;
 	std::vector<std::string> paths;
 	for (const std::string &word : split(line)) {
 		std::string key = word.substr(0, word.find('='));
@@ -215,12 +226,20 @@ int FakeHost::map(const std::string &line)
 			auth = value;
 		else if (key == "key")
 			key_name = value;
+		else if (key == "owner")
+			owner = value;
+		else if (text(kMapDevice).find(key + "=") != std::string::npos)
+			settings[key] = value;
+		else if (key != "nr_poll_queues")
+			return EINVAL;
 	}
 	if (!exists("/sys/class/rtrs-client/" + session_name)) {
 		session(session_name);
 		put("/sys/class/rtrs-client/" + session_name + "/dest_port", port);
 		put("/sys/class/rtrs-client/" + session_name + "/auth", auth);
 		put("/sys/class/rtrs-client/" + session_name + "/key", key_name);
+		for (const auto &[key, value] : settings)
+			put("/sys/class/rtrs-client/" + session_name + "/" + key, value);
 		for (const std::string &p : paths) {
 			std::size_t at = p.find('@');
 			path(session_name,
@@ -230,6 +249,8 @@ int FakeHost::map(const std::string &line)
 	}
 	device(next_, session_name, device_path, access);
 	put(fmt::format("/sys/block/rnbd{}/rnbd/no_path_timeout", next_ - 1), timeout);
+	if (text(kMapDevice).find("owner=") != std::string::npos)
+		put(fmt::format("/sys/block/rnbd{}/rnbd/owner", next_ - 1), owner);
 	return 0;
 }
 

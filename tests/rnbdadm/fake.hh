@@ -79,6 +79,7 @@ public:
 	bool is_root = true;
 	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"
 	std::map<std::string, int> errors;			 // end of the path -> errno
+	std::string lacks;					 // a file that sessions do not have
 	std::string unknown_word;				 // EINVAL for who writes it
 	std::vector<std::string> writes;			 // "path <- text"
 	std::optional<std::vector<rnbdadm::KernelKey>> ring;	 // nothing: rtrs_core is not loaded

@@ -206,9 +206,17 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 		MapRequest request = wanted.request;
 		if (request.paths.size() > rnbd::kMaxMapPaths)
 			request.paths.resize(rnbd::kMaxMapPaths);
+		const bool known =
+		    call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
 		map_device(call, request);
 		if (session)
 			apply_session(call, *session);
+		if (call.dry_run && !known)
+			for (std::size_t i = request.paths.size(); i < wanted.request.paths.size();
+			     i++)
+				call.out << fmt::format("write '{}' to {}/{}/add_path\n",
+							wanted.request.paths[i], kRtrsClient,
+							request.session);
 		return "mapped";
 	}
 	bool changed = session && apply_session(call, *session);

@@ -32,6 +32,35 @@ std::string session_for(const Call &call)
 				    : "sessions: " + join(names, " "));
 }
 
+// The values of --policy and its like.
+std::map<std::string, std::string> settings_of(const Call &call)
+{
+	std::map<std::string, std::string> settings;
+	for (const Setting &setting : session_settings()) {
+		if (!call.has(setting.name))
+			continue;
+		check_setting(setting, call.value(setting.name));
+		settings[setting.name] = normal_value(setting, call.value(setting.name));
+	}
+	return settings;
+}
+
+// The kernel would refuse, and not say which of them.
+void compare_settings(const Host &host, const MapRequest &request)
+{
+	for (const auto &[name, value] : request.settings) {
+		auto running = running_value(host, request.session, *find_setting(name));
+		if (running && *running != value)
+			throw Failure(
+			    Exit::Failed,
+			    fmt::format("session {} exists with {} {}, and {} is asked for",
+					request.session, name, *running, value),
+			    fmt::format("other disks may have that, too; to change it for all: "
+					"rnbdadm session set {} {}={}",
+					request.session, name, value));
+	}
+}
+
 Exit map(Call &call)
 {
 	MapRequest request;
@@ -46,6 +75,7 @@ Exit map(Call &call)
 	request.auth = call.value("auth");
 	request.key = call.value("key");
 	request.session = session_for(call);
+	request.settings = settings_of(call);
 	check_request(call.host, request);
 	need_client(call.host);
 	bool known = call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
@@ -55,6 +85,7 @@ Exit map(Call &call)
 					  request.session));
 	if (known && !request.paths.empty())
 		call.say(fmt::format("session {} exists and keeps its paths", request.session));
+	compare_settings(call.host, request);
 	std::optional<Device> device = map_device(call, request);
 	if (!device)
 		return Exit::Done;
@@ -296,6 +327,36 @@ Exit recover(Call &call)
 
 } // namespace
 
+std::vector<Option> map_options()
+{
+	std::vector<Option> options = {
+	    {"session", 's', "NAME", "session to map it in; may be left out if there is only one",
+	     "session"},
+	    {"path", 'p', "[SRC@]DST",
+	     "address of the server, after the address of this machine to come from, if you want "
+	     "to choose it",
+	     "", true},
+	    {"access", 'a', "MODE",
+	     "ro, rw (one session at a time) or migration (two, while a virtual machine moves)",
+	     "ro|rw|migration"},
+	    {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
+	    {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
+	    {"no-path-timeout", 0, "SECONDS",
+	     "how long I/O waits while no path is connected, instead of failing at once"},
+	    {"auth", 0, "POLICY",
+	     "whether both sides of a new session prove who they are; as the parameter of "
+	     "rtrs_client has it if not given",
+	     "off|optional|required"},
+	    {"key", 0, "NAME",
+	     "name of the key by which they do, which is in the kernel's keyring"}};
+	for (const Setting &setting : session_settings())
+		options.push_back({setting.name, 0, "VALUE", setting.help,
+				   std::string(setting.name) == "policy"
+				       ? "round-robin|min-inflight|min-latency"
+				       : ""});
+	return options;
+}
+
 std::vector<Command> map_commands()
 {
 	const Argument devices = {"DEVICE", "a mapped device, by any of its names", "device", true,
@@ -309,28 +370,16 @@ std::vector<Command> map_commands()
 	     "that must differ for each client of a server. If it does not exist, --path says "
 	     "where "
 	     "the server is, several times for several paths.\n\n"
+	     "All options come with the disk: there is never one without them, also if this "
+	     "program "
+	     "is interrupted, but with modules of the kernel, where what they do not take is set "
+	     "afterwards. Settings of a session that exists already are those of its other disks, "
+	     "too: the mapping is refused if another value is asked for. --dry-run prints what is "
+	     "written, without writing it.\n\n"
 	     "The device is mapped until it is unmapped or the machine goes down. For devices that "
 	     "shall be there after each start see rnbd.conf(5) and rnbdadm-apply(8).",
 	     {{"DEVICE_PATH", "name of the block device on the server, or of its export"}},
-	     {{"session", 's', "NAME", "session to map it in; may be left out if there is only one",
-	       "session"},
-	      {"path", 'p', "[SRC@]DST",
-	       "address of the server, after the address of this machine to come from, if you want "
-	       "to choose it",
-	       "", true},
-	      {"access", 'a', "MODE",
-	       "ro, rw (one session at a time) or migration (two, while a virtual machine moves)",
-	       "ro|rw|migration"},
-	      {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
-	      {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
-	      {"no-path-timeout", 0, "SECONDS",
-	       "how long I/O waits while no path is connected, instead of failing at once"},
-	      {"auth", 0, "POLICY",
-	       "whether both sides of a new session prove who they are; as the parameter of "
-	       "rtrs_client has it if not given",
-	       "off|optional|required"},
-	      {"key", 0, "NAME",
-	       "name of the key by which they do, which is in the kernel's keyring"}},
+	     map_options(),
 	     {{"rnbdadm map /dev/nvme0n1 --session store --path 192.0.2.10",
 	       "the first device of a server"},
 	      {"rnbdadm map /dev/nvme1n1 -s store -a ro", "another one, through the same session"},

@@ -248,6 +248,8 @@ private:
 			request.no_path_timeout = parse_signed(entry->value);
 		request.auth = session_of(section).auth;
 		request.key = session_of(section).key;
+		request.settings = session_of(section).settings;
+		request.needs_settings = false;
 		check_request(host_, request);
 		request.paths = session_of(section).paths;
 		for (const DeviceConfig &other : config_.devices)

@@ -14,14 +14,26 @@ namespace rnbdadm {
 
 namespace {
 
-bool takes_no_path_timeout(const Host &host)
+// With the mapping, as the module's usage says.
+bool takes(const Host &host, const std::string &option)
 {
-	return host.text(kMapDevice).find("no_path_timeout=") != std::string::npos;
+	return host.text(kMapDevice).find(option + "=") != std::string::npos;
+}
+
+// A setting is called there as its file is.
+bool takes(const Host &host, const Setting &setting)
+{
+	return takes(host, setting.files.front());
+}
+
+bool takes_owner(const Host &host)
+{
+	return takes(host, "owner");
 }
 
 std::string proof_options(const Host &host, const MapRequest &request)
 {
-	if (host.exists(kMapDevice) && host.text(kMapDevice).find("key=") == std::string::npos) {
+	if (host.exists(kMapDevice) && !takes(host, "key")) {
 		if (request.key.empty() && request.auth != "required")
 			return "";
 		throw Failure(Exit::Missing, "the loaded module knows no auth and no key",
@@ -51,9 +63,15 @@ std::string map_line(const Host &host, const MapRequest &request)
 		line += " access_mode=" + request.access;
 	if (request.poll_queues)
 		line += fmt::format(" nr_poll_queues={}", request.poll_queues);
-	if (request.no_path_timeout && takes_no_path_timeout(host))
+	if (request.no_path_timeout && takes(host, "no_path_timeout"))
 		line += fmt::format(" no_path_timeout={}", *request.no_path_timeout);
-	return line + proof_options(host, request);
+	line += proof_options(host, request);
+	for (const auto &[name, value] : request.settings)
+		if (const Setting &setting = *find_setting(name); takes(host, setting))
+			line += fmt::format(" {}={}", setting.files.front(), value);
+	if (!request.owner.empty() && takes_owner(host))
+		line += " owner=" + request.owner;
+	return line;
 }
 
 void check_request(const Host &host, const MapRequest &request)
@@ -103,6 +121,71 @@ std::optional<Device> mapped(const Host &host, const std::string &session,
 	return std::nullopt;
 }
 
+namespace {
+
+// What the module did not take: said, or done.
+
+void say_what_follows(Call &call, const MapRequest &request)
+{
+	const std::string disk = "<the new disk>";
+	auto say = [&](const std::string &text, const std::string &path) {
+		call.out << printable(fmt::format("write '{}' to {}\n", text, path));
+	};
+	if (!request.owner.empty() && !takes_owner(call.host))
+		say(fmt::format("{} {} {}", request.session, request.device_path, request.owner),
+		    "/run/rnbd/devices/" + disk);
+	if (request.no_path_timeout && !takes(call.host, "no_path_timeout"))
+		say(std::to_string(*request.no_path_timeout),
+		    "/sys/block/" + disk + "/rnbd/no_path_timeout");
+	for (const auto &[name, value] : request.settings) {
+		const Setting &setting = *find_setting(name);
+		// What there is will be compared; what is new is in-tree's.
+		if (!takes(call.host, setting) &&
+		    running_value(call.host, request.session, setting) != value)
+			say(value, fmt::format("{}/{}/{}", kRtrsClient, request.session,
+					       setting.files.back()));
+	}
+}
+
+void set_what_follows(Call &call, const MapRequest &request, const Device &device)
+{
+	std::vector<std::string> missing;
+	// A mapping of others stays theirs when it is mapped again.
+	if (!request.owner.empty() && !takes_owner(call.host))
+		record_owner(call.host, device, request.owner);
+	for (const auto &[name, value] : request.settings) {
+		const Setting &setting = *find_setting(name);
+		if (takes(call.host, setting))
+			continue;
+		auto running = running_value(call.host, request.session, setting);
+		if (!running)
+			missing.push_back(name);
+		else if (*running != value)
+			apply_setting(call, request.session, setting, value);
+	}
+	if (request.no_path_timeout && !takes(call.host, "no_path_timeout")) {
+		if (!device.no_path_timeout)
+			throw Failure(
+			    Exit::Missing,
+			    fmt::format("{} is mapped; the module knows no "
+					"no_path_timeout, I/O without a path fails at once",
+					device.node()));
+		call.write(device.folder + "/no_path_timeout",
+			   std::to_string(*request.no_path_timeout), Action::Configure,
+			   fmt::format("{} is mapped, but its no_path_timeout cannot be set",
+				       device.node()));
+	}
+	if (missing.empty())
+		return;
+	const std::string text =
+	    fmt::format("the loaded module rtrs_client has no setting {}", join(missing, ", "));
+	if (request.needs_settings)
+		throw Failure(Exit::Missing, device.node() + " is mapped; " + text);
+	call.say(fmt::format("session {}: {}", request.session, text));
+}
+
+} // namespace
+
 std::optional<Device> map_device(Call &call, const MapRequest &request)
 {
 	check_request(call.host, request);
@@ -114,12 +197,8 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 	call.write(
 	    kMapDevice, map_line(call.host, request), Action::Map,
 	    fmt::format("cannot map {} in session {}", request.device_path, request.session));
-	bool later = request.no_path_timeout && !takes_no_path_timeout(call.host);
 	if (call.dry_run) {
-		if (later)
-			call.out << fmt::format(
-			    "write '{}' to /sys/block/<the new disk>/rnbd/no_path_timeout\n",
-			    *request.no_path_timeout);
+		say_what_follows(call, request);
 		return std::nullopt;
 	}
 	std::optional<Device> device;
@@ -130,21 +209,7 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 		throw Failure(
 		    Exit::TimedOut,
 		    fmt::format("{} is mapped, but its disk did not appear", request.device_path));
-	// A mapping of others stays theirs when it is mapped again.
-	if (!request.owner.empty())
-		record_owner(call.host, *device, request.owner);
-	if (later) {
-		if (!device->no_path_timeout)
-			throw Failure(
-			    Exit::Missing,
-			    fmt::format("{} is mapped; the module knows no "
-					"no_path_timeout, I/O without a path fails at once",
-					device->node()));
-		call.write(device->folder + "/no_path_timeout",
-			   std::to_string(*request.no_path_timeout), Action::Configure,
-			   fmt::format("{} is mapped, but its no_path_timeout cannot be set",
-				       device->node()));
-	}
+	set_what_follows(call, request, *device);
 	return mapped(call.host, request.session, request.device_path);
 }
 
@@ -182,7 +247,7 @@ WayBack::WayBack(const Host &host, const Device &device, std::optional<std::int6
 					  device.node(), device.session));
 	for (const Setting &setting : session_settings())
 		if (auto value = running_value(host, device.session, setting))
-			settings_.emplace_back(&setting, *value);
+			request_.settings[setting.name] = *value;
 	if (session_.server_port)
 		port = static_cast<std::int64_t>(*session_.server_port);
 	// A session that others keep alive keeps its port as well.
@@ -199,18 +264,21 @@ WayBack::WayBack(const Host &host, const Device &device, std::optional<std::int6
 
 void WayBack::go(Call &call) const
 {
+	const bool ended =
+	    call.dry_run ? session_.devices <= 1 : !call.host.exists(session_.folder);
+	MapRequest request = request_;
+	// Those of a session that others keep alive are theirs to change meanwhile.
+	if (!ended)
+		request.settings.clear();
 	if (call.dry_run) {
-		call.out << fmt::format("write '{}' to {}\n", map_line(call.host, request_),
+		call.out << fmt::format("write '{}' to {}\n", map_line(call.host, request),
 					kMapDevice);
-		return;
+		say_what_follows(call, request);
+	} else {
+		map_device(call, request);
 	}
-	bool ended = !call.host.exists(session_.folder);
-	map_device(call, request_);
 	if (!ended)
 		return;
-	for (const auto &[setting, value] : settings_)
-		if (running_value(call.host, session_.name, *setting) != value)
-			apply_setting(call, session_.name, *setting, value);
 	for (std::size_t i = request_.paths.size(); i < session_.paths.size(); i++) {
 		const Path &path = session_.paths[i];
 		call.write(session_.folder + "/add_path", path.source + "@" + path.destination,

@@ -4,6 +4,8 @@
 
 #include "settings.hh"
 
+#include <map>
+
 namespace rnbdadm {
 
 struct MapRequest {
@@ -17,19 +19,25 @@ struct MapRequest {
 	std::string auth;	 // policy of its session's proof; empty: the module's
 	std::string key;	 // by which it proves; empty: none
 	std::string owner = "-"; // name in the configuration
+	// Of its session, by their names in session_settings(), as normal_value() has them. A
+	// session that exists has them already, or the kernel refuses.
+	std::map<std::string, std::string> settings;
+	// A setting that the module lacks is a Failure (Missing), and not only said.
+	bool needs_settings = true;
 };
 
 // Failure (Usage) for what the kernel would refuse, in words and before anything is written.
 void check_request(const Host &host, const MapRequest &request);
-// The line for map_device. Where the module takes no_path_timeout with the mapping, as its usage
-// says, the disk has it from its first moment on. Failure (Missing) for a proof that was asked for
-// from a module that knows none: it would connect without.
+// The line for map_device: all that the module takes with a mapping, as its usage says, so that
+// there is never a disk without it. Failure (Missing) for a proof that was asked for from a module
+// that knows none: it would connect without.
 std::string map_line(const Host &host, const MapRequest &request);
 // The disk of a mapping, if it exists.
 std::optional<Device> mapped(const Host &host, const std::string &session,
 			     const std::string &device_path);
 
-// Nothing with --dry-run.
+// What the module does not take with the mapping follows it. Nothing with --dry-run, which says all
+// that would be written.
 std::optional<Device> map_device(Call &call, const MapRequest &request);
 // What has to be known to map a device again as it is, with its session if that ends with it.
 class WayBack {
@@ -43,7 +51,6 @@ public:
 private:
 	MapRequest request_;
 	Session session_;
-	std::vector<std::pair<const Setting *, std::string>> settings_;
 };
 
 void unmap_device(Call &call, const Device &device, bool force);

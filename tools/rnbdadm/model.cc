@@ -292,6 +292,10 @@ std::string record_of(const std::string &device)
 
 std::string owner_of(const Host &host, const Device &device)
 {
+	// The kernel keeps what it was told with the mapping.
+	const std::string told = trim(host.text(device.folder + "/owner"));
+	if (!told.empty())
+		return told;
 	std::vector<std::string> lines = split(host.text(record_of(device.name)), "\n");
 	if (lines.size() < 3 || lines[0] != device.session || lines[1] != device.device_path)
 		return "";

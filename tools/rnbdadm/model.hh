@@ -142,7 +142,8 @@ std::vector<Opened> read_opened(const Host &host);
 std::vector<Export> read_exports(const Host &host);
 std::vector<HcaPort> read_hcas(const Host &host);
 
-// Which mappings this program made: /run/rnbd/devices/<rnbdN> holds the mapping's identity and its
+// Which mappings this program made, as the kernel was told with the mapping. Modules that take no
+// owner: /run/rnbd/devices/<rnbdN> holds the mapping's identity and its
 // name in the configuration. A record counts only while the disk is the mapping that it names.
 std::string owner_of(const Host &host, const Device &device);
 void record_owner(Host &host, const Device &device, const std::string &name);

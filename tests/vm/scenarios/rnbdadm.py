@@ -52,6 +52,44 @@ def run(lab: Lab) -> None:
     lab.client.run(read)
 
     unmapping(lab, client, disk)
+    interrupted(lab, client, disk, first)
+
+
+def interrupted(lab: Lab, client: Admin, disk: str, path: str) -> None:
+    """Killed when the kernel has the line, or before that: a disk with all that was asked for, or none."""
+    words = (f"map {disk} -s safe -p {path} --no-path-timeout 120 --policy round-robin --reconnect-attempts 50 "
+             "--request-timeout 20 --heartbeat-interval 700 --heartbeat-missed-max 9")
+    lines = client.run(f"{words} --dry-run").splitlines()
+    rnbd.equal(len(lines), 1, f"number of writes of a map ({lines})")
+    line = lines[0].removeprefix("write '").partition("' to ")[0]
+    rnbd.write(lab.client, f"{rnbd.CTL}/map_device", line)
+    protected(client)
+    client.run("unmap --all")
+
+    program = lab.client.spawn(f"{client.program} {words} || true")
+    rnbd.wait_until(lab.client, "ls /sys/block | grep rnbd", 60, "the disk appears")
+    lab.client.run(f"pkill -KILL -f '{client.program} map' || true")
+    lab.client.wait(program)
+    protected(client)
+    client.run("unmap --all")
+
+    # The server's other cable is there, and nobody answers on this one: the kernel gives up with the program.
+    lab.client.set_link(0, False)
+    program = lab.client.spawn(f"{client.program} {words} || true")
+    rnbd.wait_until(lab.client, "ls -d /sys/class/rtrs-client/safe", 20, "the kernel tries to connect")
+    lab.client.run(f"pkill -KILL -f '{client.program} map'")
+    lab.client.wait(program)
+    rnbd.wait_until(lab.client, "! ls -d /sys/class/rtrs-client/safe", 30, "the attempt ends")
+    lab.client.set_link(0, True)
+    rnbd.equal(client.json("list", "devices"), [], "disks after a map that was killed before its session was open")
+
+
+def protected(client: Admin) -> None:
+    device = client.json("list", "devices")[0]
+    rnbd.equal((device["no_path_timeout"], device["owner"]), (120, "-"), "what the disk has")
+    session = client.json("list sessions", "sessions")[0]
+    keys = ("policy", "reconnect_attempts", "request_timeout", "heartbeat_interval_ms", "heartbeat_missed_max")
+    rnbd.equal([session[k] for k in keys], ["round-robin", 50, 20, 700, 9], "settings of its session")
 
 
 def refusals(client: Admin, disk: str) -> None:

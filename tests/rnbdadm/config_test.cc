@@ -85,7 +85,7 @@ TEST(RnbdadmConfig, SettingsComeWithTheMapping)
 	EXPECT_EQ(host.writes,
 		  (std::vector<std::string>{"/sys/class/rtrs-client/new/request_timeout <- 30",
 					    map_device + "e" + settings + "e"}));
-	EXPECT_EQ(run_line(host, "diff").out, "");
+	EXPECT_EQ(run_line(host, "diff --missing-only").out, "");
 }
 
 TEST(RnbdadmConfig, FilesAreOne)

@@ -86,12 +86,14 @@ public:
 	WaitingRequests &waiting() { return waiting_; }
 	DeviceStats &stats() { return *stats_; }
 	UnflushedWrites &unflushed() { return unflushed_; }
-	// Of a write that began at that time (ktime_get_ns()): the block layer may have taken its
-	// FUA, when there was no cache yet. Any context.
-	bool makes_durable(u64 began_ns) const { return began_ns < READ_ONCE(durable_until_); }
+	// The block layer may have taken FUA from a write, when there was no cache yet. Any
+	// context.
+	bool makes_durable() const { return READ_ONCE(makes_durable_); }
 	// There is a cache that the disk could not be told of yet, so that flushes do not get here.
 	// Any context.
-	bool hides_cache() const { return READ_ONCE(durable_until_) == kUntilKnown; }
+	bool hides_cache() const { return READ_ONCE(hides_cache_); }
+	// Nobody had the disk open, and the lock is held under which it is opened.
+	void first_opens();
 	DeviceEvents &events() { return events_; }
 	SlowDisk &slow() { return slow_; }
 	// Of a published device, until finish_unmap() puts it.
@@ -141,6 +143,7 @@ private:
 	void follow_capacity(Sectors now);
 	bool follow_cache(const DeviceCondition &now);
 	bool follow_limits();
+	bool plain_have_ended();
 	void retry_limits();
 	void close_by_server();
 	void check_unknown_id();
@@ -204,8 +207,11 @@ private:
 	SlowDisk slow_;
 	cxxrt::Box<DeviceStats> stats_;
 	UnflushedWrites unflushed_;
-	enum : u64 { kUntilKnown = ~u64{0} };
-	u64 durable_until_ = 0; // makes_durable()
+	bool makes_durable_ = false; // written under the link lock, as the next two
+	bool hides_cache_ = false;
+	// Requests that began before may have been sent without FUA, which makes_durable_ adds.
+	enum : u64 { kPlainUnknown = ~u64{0} };
+	u64 plain_until_ = 0;
 	u32 unknown_open_ = 0;
 	cxxrt::RefWork<Device, &Device::check_unknown_id> unknown_id_;
 

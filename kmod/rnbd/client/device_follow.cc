@@ -3,6 +3,7 @@
 #include <cxxrt/log.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/disk.hh>
+#include <rnbd/client/io.hh>
 #include <rnbd/client/module.hh>
 #include <rnbd/client/session.hh>
 
@@ -34,6 +35,9 @@ bool Device::take_state(const DeviceStatesView &states, const StatesScope &scope
 
 // Link lock held, published. If it returns true, flushes are sent from then on if there is a cache:
 // whoever has dropped one by then has had all that it covers acknowledged by a server that knew so.
+// And no write is with the transport any more that went without FUA for want of a cache: it may be
+// at the disk, or be sent over another path, and is made durable by a server that is told of this
+// when it has ended.
 bool Device::follow_cache(const DeviceCondition &now)
 {
 	DeviceProperties changed = properties_;
@@ -43,29 +47,32 @@ bool Device::follow_cache(const DeviceCondition &now)
 		log_info(label(), "Device has %s at the server",
 			 now.writeback ? "a volatile write cache" : "no volatile write cache");
 	properties_ = changed;
-	return follow_limits();
+	return follow_limits() && plain_have_ended();
 }
 
 // Link lock held, published. The disk gets the limits that properties and topology say; true if it
 // has them. If somebody else is about to change some, it gets them later: he may wait for the end
 // of all requests, and these for a path, that is for the caller.
 //
-// Without a cache the block layer takes FUA from what is submitted, and gives it to us when it has
-// a tag and a path: perhaps when there is a cache. So whatever has come here before the cache is
-// known to the disk, or comes in the seconds after, goes out with FUA, however long it waits for a
-// path. What waits longer than that for a tag is not covered: it gets one as answers come.
+// Without a cache the block layer takes FUA from what is submitted, and gives it to us when it
+// likes: it may wait for a tag, a path, its turn, or in a control group's limit, as long as that
+// takes. So from the moment in which a cache comes all writes go out with FUA, until nobody who had
+// the disk open before has it any more.
 bool Device::follow_limits()
 {
-	constexpr u64 kForTags = 5 * NSEC_PER_SEC;
 	constexpr unsigned int kRetryMs = 100;
 	const cxxrt::DiskLimits now = disk_limits(properties_, topology_);
 	const bool new_cache = now.write_cache && !disk_limits_.write_cache;
+	if (new_cache) {
+		WRITE_ONCE(makes_durable_, true);
+		plain_until_ = kPlainUnknown;
+	}
 	// Looks at the server mostly find nothing new, and the queue's lock is not for these.
 	const Status s =
 	    now == disk_limits_ ? Status() : cxxrt::change_disk_limits(disk_, disk_limits_, now);
 	if (!s.ok()) {
 		if (new_cache)
-			WRITE_ONCE(durable_until_, kUntilKnown);
+			WRITE_ONCE(hides_cache_, true);
 		if (s.error() == err::ebusy)
 			limits_retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
 		else
@@ -74,10 +81,35 @@ bool Device::follow_limits()
 					  s.code());
 		return false;
 	}
-	if (new_cache || durable_until_ == kUntilKnown)
-		WRITE_ONCE(durable_until_, ktime_get_ns() + kForTags);
+	WRITE_ONCE(hides_cache_, false);
 	disk_limits_ = now;
 	return true;
+}
+
+// Link lock held, published. How often it is asked, and answers no, is of no consequence but that
+// the server makes writes durable that are so anyway.
+bool Device::plain_have_ended()
+{
+	if (plain_until_ == kPlainUnknown) {
+		// Whoever has not seen makes_durable_ has sent his request when this is over.
+		synchronize_rcu();
+		plain_until_ = ktime_get_ns();
+	}
+	if (oldest_request_began(*this) < plain_until_)
+		return false;
+	plain_until_ = 0;
+	return true;
+}
+
+// Whoever had it open, or had written to it, has seen all of that end before he let go of it.
+void Device::first_opens()
+{
+	if (!makes_durable())
+		return;
+	session_->with_link([this](Link &) {
+		if (!hides_cache_)
+			WRITE_ONCE(makes_durable_, false);
+	});
 }
 
 void Device::retry_limits()

@@ -18,11 +18,13 @@ Device &device_of(gendisk *disk)
 // The disk's open lock is held, see Device::claim_unmap_unless_open().
 int open_disk(gendisk *disk, cxxrt::BlockMode mode)
 {
-	const Device &device = device_of(disk);
+	Device &device = device_of(disk);
 	if ((mode & cxxrt::kBlockWrite) && device.read_only())
 		return -EROFS;
 	if (device.state() == DeviceState::Unmapped)
 		return -EIO;
+	if (!disk_openers(disk))
+		device.first_opens();
 	return 0;
 }
 

@@ -52,8 +52,7 @@ Io message_for(const Device &device, request *rq, Operation op)
 	const u32 bytes = op == Operation::Flush ? 0 : blk_rq_bytes(rq);
 	const Sectors sector{op == Operation::Flush ? 0 : blk_rq_pos(rq)};
 	u32 flags = flags_of(rq);
-	if (op == Operation::Write && device.makes_durable(IoRequest::of(rq)->began_ns))
-	    [[unlikely]]
+	if (op == Operation::Write && device.makes_durable()) [[unlikely]]
 		flags |= io_flag::fua;
 	const u16 priority = device.session().version() >= 2 ? req_get_ioprio(rq) : kPriorityNone;
 	return make_io(device.id(), op, flags, sector, bytes, priority);
@@ -301,7 +300,7 @@ blk_eh_timer_return report_slow_rq(request *rq)
 	return BLK_EH_RESET_TIMER;
 }
 
-u64 oldest_request_age(Device &device)
+u64 oldest_request_began(Device &device)
 {
 	struct Search {
 		const Device *device;
@@ -315,8 +314,14 @@ u64 oldest_request_age(Device &device)
 		return true;
 	};
 	blk_mq_tagset_busy_iter(device.session().tags().get(), look, &search);
+	return search.oldest;
+}
+
+u64 oldest_request_age(Device &device)
+{
+	const u64 began = oldest_request_began(device);
 	const u64 now = ktime_get_ns();
-	return search.oldest < now ? (now - search.oldest) / NSEC_PER_MSEC : 0;
+	return began < now ? (now - began) / NSEC_PER_MSEC : 0;
 }
 
 int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *batch)

@@ -40,6 +40,9 @@ void complete_rq(request *rq);
 blk_eh_timer_return report_slow_rq(request *rq);
 int poll_queue(blk_mq_hw_ctx *hctx, io_comp_batch *batch);
 
+// When the oldest request of the device that is with us began, by ktime_get_ns(); the highest
+// number if there is none. May sleep.
+u64 oldest_request_began(Device &device);
 // For how many milliseconds the oldest request of the device has been with us; 0 if there is none.
 // May sleep.
 u64 oldest_request_age(Device &device);

@@ -54,6 +54,64 @@ def late_writes(lab: Lab, disk: str, cache: str, name: str, meanwhile: str = "tr
     rnbd.wait_until(lab.client, f"grep -qx 'write through' {queue}/write_cache", NOTICE, "the disk has no cache")
 
 
+def ask_known(lab: Lab, name: str) -> None:
+    """The client's block layer knows of the cache, and the server that it does, as far as it is ever told so."""
+    at_client = f"/sys/block/{name}/queue/write_cache"
+    rnbd.wait_until(lab.client, f"grep -qx 'write back' {at_client}", NOTICE, "the client knows of the cache")
+    lab.client.run("sleep 6")
+
+
+def throttled_write(lab: Lab, disk: str, cache: str, name: str) -> None:
+    """What a control group's limit holds up for as long as it likes has lost its FUA before, as in late_writes()."""
+    group = "/run/groups/slow"
+    lab.client.run("mkdir -p /run/groups\nmount -t cgroup2 none /run/groups\n"
+                   f"echo +io >/run/groups/cgroup.subtree_control\nmkdir {group}\n"
+                   f"echo \"$(cat /sys/block/{name}/dev) wbps=2\" >{group}/io.max")
+    late = lab.client.spawn(f"echo $$ >{group}/cgroup.procs\ntouch /tmp/begun\n"
+                            f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 seek=31 oflag=direct conv=notrunc", 120)
+    rnbd.wait_until(lab.client, "[ -e /tmp/begun ]", 20, "the writer has begun")
+    lab.client.run("sleep 1")
+    rnbd.write(lab.server, cache, "write back")
+    ask_known(lab, name)
+    rnbd.check(late.running, "the write was not held up")
+    before = flushes(lab, disk)
+    lab.client.run(f"echo \"$(cat /sys/block/{name}/dev) wbps=max\" >{group}/io.max")
+    rnbd.check(lab.client.wait(late).ok, "the write that was held up failed")
+    rnbd.check(flushes(lab, disk) > before, "the write that was held up came out of the cache")
+    rnbd.write(lab.server, cache, "write through")
+    rnbd.wait_until(lab.client, f"grep -qx 'write through' /sys/block/{name}/queue/write_cache", NOTICE, "no cache")
+    lab.client.run(f"rmdir {group}\numount /run/groups\nrm /tmp/begun")
+
+
+def write_under_way(lab: Lab, moves: bool) -> None:
+    """A write is at a disk that hangs while the cache comes and the client learns of it; its path may end meanwhile."""
+    below, disk = rnbd.named_disk(lab.server, "/dev/nullb7", "hangs", "TEST-30"), "/dev/loop5"
+    lab.server.run(f"losetup --direct-io=on {disk} {below}")
+    cache = f"/sys/block/{disk.removeprefix('/dev/')}/queue/write_cache"
+    rnbd.write(lab.server, cache, "write through")
+    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    lab.server.run("dmsetup suspend --nolockfs --noflush --noudevsync hangs")
+    late = lab.client.spawn(f"dd if=/dev/zero of=/dev/{name} bs=4k count=1 seek=32 oflag=direct conv=notrunc", 120)
+    try:
+        rnbd.wait_until(lab.server, f"set -- $(cat /sys/block/{disk.removeprefix('/dev/')}/stat); [ $9 -ge 1 ]", 20,
+                        "the write is at the disk")
+        rnbd.write(lab.server, cache, "write back")
+        ask_known(lab, name)
+        if moves:
+            stats = [rnbd.read(lab.client, f"{folder(lab, nic)}/stats/rdma").split() for nic in (0, 1)]
+            busy = 0 if stats[0][4] != "0" else 1
+            rnbd.write(lab.client, f"{folder(lab, busy)}/disconnect", "1")
+        rnbd.check(late.running, "the write did not wait for its disk")
+        before = flushes(lab, disk)
+    finally:
+        lab.server.run("dmsetup resume --noudevsync hangs")
+    rnbd.check(lab.client.wait(late).ok, "the write failed")
+    rnbd.check(flushes(lab, disk) > before, f"the write came out of the cache, moves: {moves}")
+    lab.client.run("sleep 6")
+    rnbd.unmap(lab, name)
+    lab.server.run(f"losetup -d {disk}\ndmsetup remove --noudevsync --retry hangs")
+
+
 def run(lab: Lab) -> None:
     # 6.1 switches on only what the driver has from the start. This one has no FUA: each durable write flushes.
     disk = "/dev/loop6"
@@ -79,7 +137,12 @@ def run(lab: Lab) -> None:
         learns(lab, disk, cache, name)
         late_writes(lab, disk, cache, name)
         late_writes(lab, disk, cache, name, "echo 32 >max_sectors_kb")
+        throttled_write(lab, disk, cache, name)
     else:
         rnbd.write(lab.server, cache, "write through")
     rnbd.unmap(lab, name)
     lab.server.run(f"losetup -d {disk}\nrm /run/cached")
+    if lab.ours("client"):
+        rnbd.null_disk(lab.server)
+        for moves in (False, True):
+            write_under_way(lab, moves)

@@ -89,18 +89,17 @@ TEST_F(RnbdadmKey, Generate)
 	EXPECT_TRUE(host.kept_secrets);
 	key("generate client7");
 	key("generate client7 --generation 40");
-	key("generate a.b --generation 4294967295");
+	key("generate a.b --generation 4096");
 	EXPECT_EQ(host.list(kKeyFolder),
-		  (Names{"a.b.4294967295", "client7.1", "client7.2", "client7.40"}));
+		  (Names{"a.b.4096", "client7.1", "client7.2", "client7.40"}));
 	EXPECT_NE(encoded("client7.1"), encoded("client7.2"));
 	const std::string before = content("client7.2");
 	o = key("generate client7 --generation 2", 5);
 	EXPECT_EQ(content("client7.2"), before);
 	key("generate a.b", 1);
-	for (const char *line :
-	     {"generate -x", "generate a/b", "generate a:1", "generate .a",
-	      "generate vm --generation 0", "generate vm --generation 4294967296",
-	      "generate vm --generation 01", "generate"})
+	for (const char *line : {"generate -x", "generate a/b", "generate a:1", "generate .a",
+				 "generate vm --generation 0", "generate vm --generation 4097",
+				 "generate vm --generation 01", "generate"})
 		key(line, 2);
 	// What is in the kernel alone is a generation, too.
 	host.ring = {{7, "logon", "rnbd:client7:41", 0}};

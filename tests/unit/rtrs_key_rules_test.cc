@@ -3,6 +3,9 @@
 #include <rtrs/pure/failure_limit.hh>
 #include <rtrs/pure/key_description.hh>
 #include <rtrs/pure/key_rules.hh>
+#include <rtrs/pure/key_search.hh>
+
+#include <map>
 
 using namespace rtrs;
 
@@ -25,6 +28,16 @@ std::string written(const KeyId &id)
 Bytes random_secret()
 {
 	return hex("dfc0e97ca3f0b2e6fcdb4e0e76f8fb17aa9af8305cbe43121f4d276453fda8b0");
+}
+
+// What is there, with what reading it says. The generation that is found, or an error's code.
+long latest(const std::map<unsigned, int> &keys, unsigned known = 0)
+{
+	const auto found = find_latest_generation({known}, [&](KeyGeneration g) {
+		const auto key = keys.find(g.value);
+		return key == keys.end() ? Status(err::enokey) : Status::from_code(key->second);
+	});
+	return found.ok() ? static_cast<long>(found.value().value) : found.code();
 }
 
 using Rules = std::vector<std::pair<std::string, std::string>>;
@@ -61,15 +74,15 @@ Limit::Address host(unsigned char last)
 TEST(KeyDescription, IsReadAsWritten)
 {
 	for (const char *description :
-	     {"rnbd:a:1", "rnbd:store-1.site_b:4294967295", "rnbd:0:10"}) {
+	     {"rnbd:a:1", "rnbd:store-1.site_b:4096", "rnbd:0:10"}) {
 		Result<KeyId> id = parse_key_description(TextView::of(description));
 		ASSERT_TRUE(id.ok()) << description;
 		EXPECT_EQ(written(id.value()), description);
 	}
-	const std::string longest = "rnbd:" + std::string(63, 'k') + ":4294967295";
-	Result<KeyId> id = parse_key_description(text(longest));
-	ASSERT_TRUE(id.ok());
-	EXPECT_EQ(written(id.value()), longest);
+	// A peer may name a generation that no key has.
+	const std::string name(63, 'k');
+	const std::string longest = "rnbd:" + name + ":4294967295";
+	EXPECT_EQ(written({KeyName::from(text(name)).value(), {0xffffffff}}), longest);
 	EXPECT_EQ(longest.size() + 1, kKeyDescriptionSize);
 }
 
@@ -80,6 +93,7 @@ TEST(KeyDescription, Refusals)
 	      "rnbd:a:+1", "rnbd:a:-1", "rnbd:a:1 ", "rnbd:a:1\n", "rnbd:a:1:2", "rnbd:a b:1",
 	      "RNBD:a:1", "nvme:a:1", " rnbd:a:1", "rnbd:-a:1", "rnbd:a:1x"})
 		EXPECT_EQ(description_code(bad), err::einval.code()) << bad;
+	EXPECT_EQ(description_code("rnbd:a:4097"), err::erange.code());
 	EXPECT_EQ(description_code("rnbd:a:4294967296"), err::erange.code());
 	EXPECT_EQ(description_code("rnbd:a:99999999999999999999"), err::erange.code());
 	EXPECT_EQ(description_code("rnbd:" + std::string(64, 'k') + ":1"), err::einval.code());
@@ -90,6 +104,54 @@ TEST(KeyDescription, GenerationsCountUp)
 	EXPECT_TRUE(is_newer({2}, {1}));
 	EXPECT_FALSE(is_newer({2}, {2}));
 	EXPECT_TRUE(is_newer({0xffffffff}, {1}));
+}
+
+TEST(KeySearch, FindsTheLatestOfAll)
+{
+	EXPECT_EQ(latest({}), err::enokey.code());
+	EXPECT_EQ(latest({{1, 0}}), 1);
+	// However many there were before: a client that comes anew has known none.
+	EXPECT_EQ(latest({{65, 0}}), 65);
+	EXPECT_EQ(latest({{66, 0}, {4096, 0}}), 4096);
+	EXPECT_EQ(latest({{4097, 0}}), err::enokey.code());
+}
+
+TEST(KeySearch, GoesOnFromWhatWasKnown)
+{
+	EXPECT_EQ(latest({{7, 0}, {8, 0}}, 7), 8);
+	EXPECT_EQ(latest({{71, 0}}, 7), 71);
+	EXPECT_EQ(latest({{71, 0}, {135, 0}}, 7), 135);
+	EXPECT_EQ(latest({{7, 0}, {72, 0}}, 7), 7);
+	EXPECT_EQ(latest({{1, 0}, {65, 0}, {129, 0}}), 129);
+	EXPECT_EQ(latest({{4096, 0}}, 4090), 4096);
+	// It was taken back, or the name stands for new ones.
+	EXPECT_EQ(latest({{2, 0}}, 7), 2);
+	EXPECT_EQ(latest({{72, 0}}, 7), 72);
+	EXPECT_EQ(latest({{1, 0}}, 0xffffffff), 1);
+	EXPECT_EQ(latest({{1, 0}}, 4096), 1);
+}
+
+TEST(KeySearch, SaysWhatIsWrongWithTheNewest)
+{
+	EXPECT_EQ(latest({{1, err::ekeyexpired.code()}, {2, err::ekeyrevoked.code()}}),
+		  err::ekeyrevoked.code());
+	EXPECT_EQ(latest({{1, err::ekeyrevoked.code()}, {2, err::ekeyexpired.code()}}, 1),
+		  err::ekeyexpired.code());
+	EXPECT_EQ(latest({{1, 0}, {2, err::ekeyexpired.code()}}, 2), 1);
+}
+
+TEST(KeySearch, IsBounded)
+{
+	unsigned calls = 0;
+	const auto none = [&](KeyGeneration) -> Status {
+		calls++;
+		return err::enokey;
+	};
+	(void)find_latest_generation({0xffffffff}, none);
+	EXPECT_EQ(calls, kLastGeneration);
+	calls = 0;
+	(void)find_latest_generation({1}, none);
+	EXPECT_EQ(calls, kLastGeneration + kGenerationsAhead + 1);
 }
 
 TEST(Secret, LengthIsExact)

@@ -28,9 +28,9 @@ rtrs::KeyGeneration key_generation(const std::string &word)
 {
 	const auto generation = rtrs::parse_key_generation(view(word));
 	if (!generation.ok())
-		throw Failure(
-		    Exit::Usage,
-		    fmt::format("'{}' is no generation: it is a number from 1 to {}", word, ~0u));
+		throw Failure(Exit::Usage,
+			      fmt::format("'{}' is no generation: it is a number from 1 to {}",
+					  word, rtrs::kLastGeneration));
 	return generation.value();
 }
 
@@ -104,7 +104,7 @@ rtrs::KeyGeneration next_generation(const std::vector<Key> &keys)
 	if (keys.empty())
 		return {1};
 	const std::uint32_t last = keys.back().id.generation.value;
-	if (last == ~0u)
+	if (last == rtrs::kLastGeneration)
 		throw Failure(Exit::Failed, "there is no generation after the last one",
 			      "give the key another name");
 	return {last + 1};

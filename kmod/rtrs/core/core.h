@@ -36,8 +36,8 @@ void rtrs_core_stop(void);
 bool rtrs_keys_able(void);
 /* `secret` has 32 bytes, which the caller wipes. */
 int rtrs_key_read(const char *name, u32 generation, u8 *secret);
-/* The latest generation that is valid; `hint`: one that was, or 0. */
-int rtrs_key_latest(const char *name, u32 hint, u32 *generation);
+/* The latest generation that is valid; `known`: one that was, or 0 (pure/key_search.hh). */
+int rtrs_key_latest(const char *name, u32 known, u32 *generation);
 
 /* core/device.cc: a protection domain of an RDMA device. Both may sleep. */
 int rtrs_device_open(struct ib_device *ibdev, struct rtrs_device **device);

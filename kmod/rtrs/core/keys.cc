@@ -10,6 +10,7 @@
 #include <cxxrt/print.hh>
 #include <rtrs/core/core.h>
 #include <rtrs/core/keys.hh>
+#include <rtrs/pure/key_search.hh>
 
 using namespace cxxrt;
 
@@ -20,8 +21,6 @@ constexpr char kLogSubject[] = "keys";
 // Nobody but the kernel can make a keyring whose name begins with a dot: so no other user's can be
 // taken for it, by whoever puts a secret into it by name.
 constexpr char kKeyringName[] = ".rnbd";
-// So many generations behind the last one that is known are looked for, each once (admin-guide).
-constexpr u32 kGenerationsAhead = 64;
 
 struct Keys {
 	Keyring ring;
@@ -63,29 +62,17 @@ Status read(const KeyName &name, KeyGeneration generation, Secret<kSecretSize> &
 	return s.ok() ? Status() : Status(s.error());
 }
 
-Result<KeyGeneration> latest(TextView text, KeyGeneration hint)
+Result<KeyGeneration> latest(TextView text, KeyGeneration known)
 {
 	const KeyName name = TRY(KeyName::from(text));
-	Error why = err::enokey;
-	KeyGeneration found{0};
-	// From what was known, and, if that leads nowhere, from the beginning.
-	for (u32 begin = hint.value;; begin = 0) {
-		u32 last = begin + kGenerationsAhead;
-		for (u32 g = max_of(begin, 1u); g <= last && g >= begin; g++) {
-			Secret<kSecretSize> secret;
-			const Status s = read(name, {g}, secret);
-			if (s.ok()) {
-				found = {g};
-				last = g + kGenerationsAhead;
-			} else if (!(s.error() == err::enokey)) {
-				why = s.error();
-			}
-		}
-		if (found.value)
-			return found;
-		if (!begin)
-			return why;
-	}
+	if (!keys_)
+		return err::eopnotsupp;
+	if (!keys_->ring.size())
+		return err::enokey;
+	return find_latest_generation(known, [&](KeyGeneration g) -> Status {
+		Secret<kSecretSize> secret;
+		return read(name, g, secret);
+	});
 }
 
 } // namespace
@@ -128,9 +115,9 @@ int rtrs_key_read(const char *name, u32 generation, u8 *out)
 	return s.code();
 }
 
-int rtrs_key_latest(const char *name, u32 hint, u32 *generation)
+int rtrs_key_latest(const char *name, u32 known, u32 *generation)
 {
-	const Result<rtrs::KeyGeneration> found = rtrs::latest(TextView::of(name), {hint});
+	const Result<rtrs::KeyGeneration> found = rtrs::latest(TextView::of(name), {known});
 	if (found.ok())
 		*generation = found.value().value;
 	return found.code();

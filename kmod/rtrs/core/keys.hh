@@ -31,10 +31,10 @@ inline Status check_key(const KeyId &id)
 	    rtrs_key_read(id.name.c_str(), id.generation.value, secret.data()));
 }
 
-inline Result<KeyGeneration> latest_generation(const KeyName &name, KeyGeneration hint)
+inline Result<KeyGeneration> latest_generation(const KeyName &name, KeyGeneration known)
 {
 	u32 generation = 0;
-	TRY(Status::from_code(rtrs_key_latest(name.c_str(), hint.value, &generation)));
+	TRY(Status::from_code(rtrs_key_latest(name.c_str(), known.value, &generation)));
 	return KeyGeneration{generation};
 }
 

@@ -10,7 +10,8 @@
 namespace rtrs {
 
 constexpr usize kSecretSize = 32;
-// Longest description, with its terminator: a generation has ten digits at most.
+// Longest description, with its terminator: a peer's generation has ten digits
+// at most.
 constexpr usize kKeyDescriptionSize = sizeof("rnbd:") - 1 + (kKeyNameSize - 1) + 1 + 10 + 1;
 
 struct KeyId {
@@ -20,7 +21,7 @@ struct KeyId {
 };
 
 // A decimal number, in the only way to write it: two descriptions are never of one key. EINVAL for
-// other text and 0, ERANGE for what 32 bits cannot hold.
+// other text and 0, ERANGE behind the last one.
 constexpr Result<KeyGeneration> parse_key_generation(TextView text)
 {
 	if (text.empty() || text[0] == '0' || text[text.size() - 1] == '\n')
@@ -28,7 +29,7 @@ constexpr Result<KeyGeneration> parse_key_generation(TextView text)
 	Result<u64> number = cxxrt::parse_u64(text);
 	if (!number.ok())
 		return number.error();
-	if (number.value() > 0xffffffff)
+	if (number.value() > kLastGeneration)
 		return err::erange;
 	return KeyGeneration{static_cast<u32>(number.value())};
 }

@@ -14,7 +14,11 @@ namespace rtrs {
 // Storage for a name, terminator included.
 constexpr u32 kKeyNameSize = 64;
 
-// Never 0.
+// The last one that a key can have: clients look for them one by one. With a new secret each week
+// it lasts for 78 years.
+constexpr u32 kLastGeneration = 4096;
+
+// Never 0; what a peer says may be larger, and is no key then.
 struct KeyGeneration {
 	u32 value;
 	constexpr bool operator==(const KeyGeneration &) const = default;

@@ -49,13 +49,13 @@ def fresh(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     rnbd.equal([row(client, "vm:1")[k] for k in ("on_disk", "in_kernel", "problem")], [True, True, None], "the key")
 
 
-def mapped(lab: Lab, client: Admin, server: Admin) -> str:
+def mapped(lab: Lab, client: Admin, server: Admin, key: str = "vm:1") -> str:
     out = client.run(f"map data --session vm {paths(lab)} --key vm --auth required --no-path-timeout -1")
-    proofs(client, server, "vm:1")
+    proofs(client, server, key)
     for admin in (client, server):
         admin.run("key check")
         admin.run("key remove vm", 6)
-        admin.run("key remove vm:2", 3)
+        admin.run("key remove vm:3", 3)
     return out.strip().removeprefix("/dev/")
 
 
@@ -111,10 +111,22 @@ def ended(lab: Lab, client: Admin, server: Admin, name: str) -> None:
     rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the device comes back")
     proofs(client, server, "vm:2")
     client.run(f"unmap {name}")
+    after_many(lab, client, server)
     server.run("server export remove data")
     server.run("server key remove --all")
     for machine in (lab.client, lab.server):
         machine.run("rm -r /etc/rnbd")  # the next scenario's machines are fresh, too
+
+
+def after_many(lab: Lab, client: Admin, server: Admin) -> None:
+    """A session that has proven nothing before finds a key of which there have been many."""
+    server.run("key generate vm --generation 1000")
+    server.run("key load")
+    client.run(f"key add {bring(lab, 'vm.1000')}")
+    for admin in (server, client):
+        admin.run("key remove vm:2")
+    name = mapped(lab, client, server, "vm:1000")
+    client.run(f"unmap {name}")
 
 
 def path(lab: Lab, nic: int) -> str:

@@ -30,6 +30,7 @@ def run(lab: Lab) -> None:
     cables(lab)
     lab.client.power_off()
     Admin(lab.server).run("server export remove data --force")
+    lab.server.run("rm -r /etc/rnbd")  # the next scenario's server is fresh, too
     lab.past["client"] += lab.client.log()
     lab.machines["client"] = plain
 

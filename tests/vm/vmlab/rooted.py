@@ -27,6 +27,8 @@ MOUNT = """#!/bin/sh
 mount_installed "$rootmnt" || panic "vmlab: init: mount what is installed"
 """
 # As DKMS does; an emulated CPU would unpack them for long.
+UUID = "6d2c1f0a-5f0b-4b53-9a57-0b6f3a1b7c11"  # of the root file system
+
 STRIP = """#!/bin/sh
 [ "$1" != prereqs ] || exit 0
 find "$DESTDIR/lib/modules/" -name '*.ko' -exec strip --strip-debug {} +
@@ -56,7 +58,7 @@ def make_root(path: Path, installed: Path, config: str) -> None:
             wants.mkdir(exist_ok=True)
             (wants / "rnbd-client.target").symlink_to(TARGET)
 
-    system.make_disk(path, SIZE, more)
+    system.make_disk(path, SIZE, more, UUID)
 
 
 def make_initrd(lab: Lab, folder: Path, installed: Path, config: str, keys: dict[str, str]) -> Path:
@@ -83,5 +85,5 @@ def make_initrd(lab: Lab, folder: Path, installed: Path, config: str, keys: dict
 
 def boot(lab: Lab, initrd: Path) -> None:
     """In the place of the client; the rest of its life is that of its root file system."""
-    lab.replace("client", f"root=/dev/rnbd0 rw init=/usr/lib/systemd/systemd "
+    lab.replace("client", f"root=UUID={UUID} rw init=/usr/lib/systemd/systemd "
                 f"ip={lab.client.address()}:::255.255.255.0:client:{lab.client.netdev()}:off", initrd=initrd)

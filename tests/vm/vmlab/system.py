@@ -119,7 +119,7 @@ def _fill_dpkg(root: Path) -> None:
                 (folder / f"info/{name}.list").touch()
 
 
-def make_disk(path: Path, size: int = SIZE, more: Callable[[Path], None] = _fill_dpkg) -> None:
+def make_disk(path: Path, size: int = SIZE, more: Callable[[Path], None] = _fill_dpkg, uuid: str = "random") -> None:
     """A new disk of a system on which nothing of the project is installed; `more` puts something into its root."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -127,5 +127,5 @@ def make_disk(path: Path, size: int = SIZE, more: Callable[[Path], None] = _fill
         more(root)
         with path.open("wb") as f:
             f.truncate(size)
-        subprocess.run(["/sbin/mkfs.ext4", "-q", "-O", "^metadata_csum", "-E", "root_owner=0:0",
+        subprocess.run(["/sbin/mkfs.ext4", "-q", "-O", "^metadata_csum", "-U", uuid, "-E", "root_owner=0:0",
                         "-d", str(root), str(path)], check=True)

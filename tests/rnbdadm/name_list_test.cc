@@ -111,3 +111,47 @@ TEST(RnbdadmNameList, MistakesOfTheConfiguration)
 	}
 	EXPECT_TRUE(host.writes.empty());
 }
+
+// Names that were to be bound and are not are anybody's: what is for them stays closed.
+TEST(RnbdadmNameList, WithoutTheNamesNothingIsForThem)
+{
+	const std::string exports = "[export named]\ndevice = /dev/vg0/a\nclient = client7\n"
+				    "[export keyed]\ndevice = /dev/vg0/b\nkey = client7\n";
+	for (const char *text :
+	     {"[key client7]\nclient = a/b\n", "[key client7]\nclent = client7\n",
+	      "[kye client7]\nclient = client7\n", "[key]\nclient = client7\n",
+	      "client = client7\n"}) {
+		FakeHost host;
+		host.server();
+		give(host, "other", "other");
+		host.put("/etc/rnbd/rnbd.conf", text + exports);
+		Outcome o = run_line(host, "apply --exports");
+		EXPECT_EQ(o.code, 13) << text;
+		EXPECT_TRUE(has(o.out, "export named: faulty\n")) << text << o.out;
+		EXPECT_TRUE(has(o.out, "export keyed: exported\n")) << text << o.out;
+		EXPECT_TRUE(has(o.err, "names of keys may be missing: /etc/rnbd/rnbd.conf:"))
+		    << text << o.err;
+		EXPECT_EQ(list_of(host, "other"), "other");
+	}
+	// Mistakes elsewhere cost nothing here.
+	FakeHost host;
+	host.server();
+	give(host, "other", "other");
+	host.put("/etc/rnbd/rnbd.conf", "[session s]\n[key client7]\nclient = client7\n" + exports);
+	EXPECT_EQ(run_line(host, "apply --exports").out,
+		  "key client7: made\nexport named: exported\nexport keyed: exported\n");
+	EXPECT_EQ(run_line(host, "apply").code, 13);
+}
+
+TEST(RnbdadmNameList, ANameThatCannotBeBoundOpensNothing)
+{
+	FakeHost host;
+	host.server();
+	host.put("/etc/rnbd/rnbd.conf", "[key client7]\nclient = client7\n"
+					"[export named]\ndevice = /dev/vg0/a\nclient = client7\n"
+					"[export keyed]\ndevice = /dev/vg0/b\nkey = client7\n");
+	Outcome o = run_line(host, "apply --exports"); // a module that has no lists
+	EXPECT_EQ(o.code, 10);
+	EXPECT_EQ(o.out, "key client7: failed\nexport named: failed\nexport keyed: exported\n");
+	EXPECT_TRUE(has(o.err, "its clients may be those of key client7")) << o.err;
+}

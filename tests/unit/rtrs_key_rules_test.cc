@@ -73,8 +73,7 @@ Limit::Address host(unsigned char last)
 
 TEST(KeyDescription, IsReadAsWritten)
 {
-	for (const char *description :
-	     {"rnbd:a:1", "rnbd:store-1.site_b:4096", "rnbd:0:10"}) {
+	for (const char *description : {"rnbd:a:1", "rnbd:store-1.site_b:4096", "rnbd:0:10"}) {
 		Result<KeyId> id = parse_key_description(TextView::of(description));
 		ASSERT_TRUE(id.ok()) << description;
 		EXPECT_EQ(written(id.value()), description);

@@ -134,15 +134,23 @@ Exit apply(Call &call)
 	}
 	if (!lines.empty())
 		call.report(failure_of(lines, "the configuration"));
+	std::string unbound; // key whose list of names could not be set
 	Exit code = call.each(plan.objects.size(), [&](std::size_t i) {
 		const Object &o = plan.objects[i];
 		try {
+			if (o.exported && !o.exported->request.clients.empty() && !unbound.empty())
+				throw Failure(Exit::Failed,
+					      fmt::format("its clients may be those of key {}, "
+							  "whose list could not be set",
+							  unbound));
 			report(o.kind, o.name,
 			       o.device	 ? apply_device(call, config, *o.device)
 			       : o.names ? set_name_list(call, o.names->list)
 					 : apply_export(call, *o.exported));
 		} catch (const Failure &failure) {
 			report(o.kind, o.name, "failed");
+			if (o.names)
+				unbound = o.name;
 			throw Failure(failure.code(),
 				      fmt::format("{} {}: {}", o.kind, o.name, failure.what()),
 				      failure.hint());

@@ -111,7 +111,7 @@ const Entry &needed(const Section &section, const char *key)
 }
 
 // What an object has that is described in a section with a mistake is not known: it is left out,
-// and so is a device of a session that is.
+// and so is a device of a session that is, and an export for clients by name while a key is.
 class Reader {
 public:
 	Reader(const Host &host, Sections sections) : host_(host), all_(std::move(sections)) {}
@@ -123,8 +123,9 @@ public:
 		each("session", [&](const Section &s) { config_.sessions.push_back(session(s)); });
 		find_initramfs();
 		each("device", [&](const Section &s) { config_.devices.push_back(device(s)); });
-		each("export", [&](const Section &s) { config_.exports.push_back(exported(s)); });
+		// What binds names, before what they open.
 		each("key", [&](const Section &s) { config_.name_lists.push_back(names(s)); });
+		each("export", [&](const Section &s) { config_.exports.push_back(exported(s)); });
 		return std::move(config_);
 	}
 
@@ -272,6 +273,8 @@ private:
 		for (const Entry &entry : section.entries)
 			if (entry.key == "client")
 				config.request.clients.push_back(entry.value);
+		if (!config.request.clients.empty())
+			need_bound_names();
 		for (const Entry &entry : section.entries)
 			if (entry.key == "key")
 				config.request.keys.push_back(entry.value);
@@ -281,6 +284,22 @@ private:
 				config.request.addresses.push_back(check_address_rule(entry.value));
 			}
 		return config;
+	}
+
+	// While the names of a key are not known, anybody may use them: so what is for clients by
+	// name is for nobody until they are. What is no known section may have been meant as one.
+	void need_bound_names() const
+	{
+		const auto is_other = [](const std::string &kind) {
+			return kind == "defaults" || kind == "session" || kind == "device" ||
+			       kind == "export";
+		};
+		for (const Mistake &m : config_.mistakes)
+			if (!is_other(m.kind))
+				throw Failure(Exit::Config,
+					      fmt::format("no clients by name while names of keys "
+							  "may be missing: {}",
+							  m.place));
 	}
 
 	NameListConfig names(const Section &section)

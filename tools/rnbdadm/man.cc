@@ -222,7 +222,9 @@ std::string man_config()
 	    "A line is empty, a comment after # or ;, a [section], or a key = value. A mistake is "
 	    "reported with its file and line. It costs the section that it stands in: a device or "
 	    "an export that is described there, of a session also its devices, of [defaults] all "
-	    "that would take the value from there. All else is brought about. Of two sections of "
+	    "that would take the value from there, of a key all exports for clients by name, since "
+	    "anybody may use names that are not bound. All else is brought about. Of two sections "
+	    "of "
 	    "one name the first holds. 'rnbdadm check' reads the configuration and does nothing "
 	    "else.");
 	text += ".SH SECTIONS\n";

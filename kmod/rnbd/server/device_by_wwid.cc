@@ -3,14 +3,16 @@
 // search path, or in /dev where that is "/". Folders are not followed by links, nodes are, as in
 // device_search.cc. It is a search by hand, for the rare case that a disk came back under another
 // name. Which one it is shows when it is open. A disk that hangs may hold up whoever opens it, so
-// those that look right from outside are opened first, and the others only if none of these is it.
+// that is done by others (device_look.hh), and nobody waits long: for those that look right from
+// outside, which come first, as long as its own user has to; for the others, which are opened only
+// if none of these is it, a moment.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/block.hh>
 #include <cxxrt/file.hh>
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
-#include <rnbd/server/block_device.hh>
+#include <rnbd/server/device_look.hh>
 #include <rnbd/server/identity.hh>
 
 namespace rnbd {
@@ -23,12 +25,12 @@ using cxxrt::TextWriter;
 constexpr u32 kMaxDepth = 4;
 constexpr u32 kMaxDevices = 1024;
 constexpr usize kMaxNames = 1u << 18; // bytes, of one folder
+constexpr unsigned int kOfTheRightMs = 20'000;
+constexpr unsigned int kOfOthersMs = 2'000;
 
 class Search {
 public:
-	Search(const Wwid &wanted, const char *server_id) : wanted_(wanted), server_id_(server_id)
-	{
-	}
+	Search(const Wwid &wanted, DeviceLooks &looks) : wanted_(wanted), looks_(looks) {}
 
 	Status start(TextView search, TextView session)
 	{
@@ -110,21 +112,20 @@ private:
 	{
 		for (u32 i = 0; i < devices_; i++)
 			if ((identify_unopened(seen_[i]) == wanted_) == that_look_right)
-				compare(seen_[i]);
+				compare(seen_[i], that_look_right ? kOfTheRightMs : kOfOthersMs);
 	}
 
-	void compare(dev_t number)
+	void compare(dev_t number, unsigned int patience_ms)
 	{
-		Result<BlockDevice> device = BlockDevice::open(number, false);
-		if (!device.ok() || !device->capacity().value ||
-		    !(identify_device(device->get(), server_id_) == wanted_))
+		const Result<Wwid> wwid = looks_.identify(number, patience_ms);
+		if (!wwid.ok() || !(wwid.value() == wanted_))
 			return;
 		found_ = number;
 		matches_++;
 	}
 
 	const Wwid &wanted_;
-	const char *const server_id_;
+	DeviceLooks &looks_;
 	char path_[kPathSize];
 	usize size_ = 0;
 	Array<dev_t> seen_;
@@ -136,10 +137,10 @@ private:
 } // namespace
 
 Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, const DeviceName &name,
-				  const char *server_id)
+				  DeviceLooks &looks)
 {
 	const Wwid wanted = TRY(parse_wwid_name(name.view()));
-	cxxrt::Box<Search> search = TRY(cxxrt::make_box<Search>(GFP_KERNEL, wanted, server_id));
+	cxxrt::Box<Search> search = TRY(cxxrt::make_box<Search>(GFP_KERNEL, wanted, looks));
 	TRY(search->start(TextView::of(search_path), session));
 	return search->found();
 }

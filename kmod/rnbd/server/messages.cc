@@ -68,15 +68,20 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 	return put_answer(request, TRY(make_open_response(properties.value())));
 }
 
+bool Session::asks_by_wwid(const DeviceName &device) const
+{
+	constexpr u32 kBoth = feature::open_by_wwid | feature::identify;
+	return (READ_ONCE(features_) & kBoth) == kBoth && is_wwid_name(device.view());
+}
+
 Result<dev_t> Session::find(const DeviceName &device) const
 {
 	// A folder of its own is for who is it, and not for who says so.
 	if (names_session(TextView::of(module_.search_path())))
 		TRY(Status::from_code(rtrs_srv_check_name(key(), name())));
 	const TextView session = TextView::of(name());
-	if ((READ_ONCE(features_) & feature::open_by_wwid) && is_wwid_name(device.view()))
-		return find_device_by_wwid(module_.search_path(), session, device,
-					   module_.server_id());
+	if (asks_by_wwid(device))
+		return find_device_by_wwid(module_.search_path(), session, device, module_.looks());
 	return find_device(module_.search_path(), session, device);
 }
 
@@ -92,6 +97,10 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const rtrs_srv_o
 	// Here, where a disk that hangs delays its own OPEN.
 	if (READ_ONCE(features_) & feature::identify)
 		told.wwid = identify_device(device.get(), module_.server_id());
+	// That number may be another disk's by now.
+	if (!use && asks_by_wwid(want.name) &&
+	    !(told.wwid == TRY(parse_wwid_name(want.name.view()))))
+		return err::enoent;
 
 	cxxrt::Ref<Mapping> fresh =
 	    TRY(Mapping::create(*this, cxxrt::move(device), want, told, cxxrt::move(use)));

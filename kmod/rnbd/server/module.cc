@@ -31,6 +31,7 @@ Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 	    TRY(cxxrt::SysfsDir::create_empty<Module>(m->ctl_.kobj(), "devices", m.get()));
 	m->endings_ =
 	    TRY(cxxrt::Workqueue::create("rnbd_server_ends", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE));
+	TRY(m->looks_.create());
 	m->exports_.set_parent(m->devices_.kobj());
 	m->ctl_.announce();
 	return m;

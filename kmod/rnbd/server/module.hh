@@ -9,6 +9,7 @@
 #include <cxxrt/work.hh>
 #include <rnbd/pure/losses.hh>
 #include <rnbd/server/configured.hh>
+#include <rnbd/server/device_look.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/server.h>
 #include <rtrs/rtrs.h>
@@ -50,6 +51,7 @@ public:
 	}
 	// What tells this machine from others.
 	const char *server_id() const { return server_id_.c_str(); }
+	DeviceLooks &looks() { return looks_; }
 	Exports &exports() { return exports_; }
 	// Where mappings and sessions end, each in an item that waits for its own disk only.
 	const cxxrt::Workqueue &endings() const { return endings_; }
@@ -95,6 +97,7 @@ private:
 	cxxrt::DeviceClass device_class_;
 	cxxrt::ClassDevice ctl_;
 	cxxrt::SysfsDir devices_;
+	DeviceLooks looks_{server_id_.c_str()};
 	Exports exports_;
 	ConfiguredExports configured_;
 	// Destroyed first: its work uses the rest.

@@ -115,6 +115,7 @@ private:
 	Result<u32> handle_device_limits(const rtrs_srv_request &request);
 	Result<DeviceProperties> open(const OpenRequest &want, const rtrs_srv_op *op);
 	Result<dev_t> find(const DeviceName &device) const;
+	bool asks_by_wwid(const DeviceName &device) const;
 	Status publish(Mapping &mapping);
 
 	struct Table {

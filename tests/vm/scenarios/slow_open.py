@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The server takes seconds to open a device: heartbeats and I/O of other devices in the same session do not wait, nor
-does who looks for another device by its wwid."""
+does who looks for another device by its wwid. Where an open hangs, who looks for a disk that is not there is told."""
 
 from vmlab import rnbd
 from vmlab.lab import Lab
@@ -20,6 +20,29 @@ def by_wwid(lab: Lab, below: str, slow: str) -> None:
     rnbd.unmap(lab, rnbd.mapped_name(lab, "wwid:dm.TEST-20"))
     rnbd.check(lab.server.wait(opening).ok, "the slow device could not be opened")
     lab.server.run("dmsetup remove --noudevsync --retry one")
+
+
+def not_there(lab: Lab, below: str) -> None:
+    """Who reads the partitions of a disk that hangs holds it up for all who open it, as long as we like."""
+    loop = "/dev/loop5"
+    one = rnbd.named_disk(lab.server, below, "one", "TEST-22")
+    lab.server.run(f"modprobe loop\nlosetup -P --direct-io=on {loop} {one}\n"
+                   "dmsetup suspend --nolockfs --noflush --noudevsync one")
+    opening = lab.server.spawn(f"blockdev --rereadpt {loop}", 300)
+    try:
+        lab.server.run("sleep 0.5")
+        for _ in range(2):
+            text = rnbd.map_text(lab, "wwid:dm.NOT-THERE")
+            rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text, 40), "ENOENT", "a disk not there")
+        rnbd.check(opening.running, "nobody was opening the disk that hangs any more")
+        refused = rnbd.map_text(lab, "/dev/mapper/not-there")
+        rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", refused), "ENOENT", "a name not there")
+    finally:
+        lab.server.run("dmsetup resume --noudevsync one")
+    lab.server.wait(opening)
+    # The look that hung ends, too.
+    lab.server.run(f"losetup -d {loop}\nwhile losetup {loop} 2>/dev/null; do sleep 0.1; done\n"
+                   "dmsetup remove --noudevsync --retry one", 30)
 
 
 def run(lab: Lab) -> None:
@@ -47,3 +70,4 @@ def run(lab: Lab) -> None:
     rnbd.unmap(lab, rnbd.mapped_name(lab, slow))
     rnbd.unmap(lab, name)
     by_wwid(lab, fast, slow)
+    not_there(lab, fast)

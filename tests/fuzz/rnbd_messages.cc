@@ -112,7 +112,8 @@ void extension_answer(ByteView message, std::uint32_t first)
 		MUST(!name.ok() || parse_wwid_name(name->view()).value() == wwid);
 		const IdentifyResponse again = make_identify_response(*identity);
 		auto told = parse_identify_response(ByteView(&again, sizeof(again)));
-		MUST(told.ok() && told->wwid == wwid && told->losses == identity->losses);
+		MUST(told.ok() && told->wwid == wwid && told->losses == identity->losses &&
+		     told->configured == identity->configured);
 	}
 	for (std::uint32_t block = 512; block <= 4096; block *= 2) {
 		auto limits = parse_device_limits_response(message, block);

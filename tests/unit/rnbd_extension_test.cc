@@ -216,6 +216,12 @@ TEST(Identify, Messages)
 	EXPECT_EQ(bytes_of(make_identify_response({wwid("naa.5"), 0x0d0c0b0a})), answer);
 	EXPECT_STREQ(parse_identify_response(view(answer)).value().wwid.c_str(), "naa.5");
 	EXPECT_EQ(parse_identify_response(view(answer)).value().losses, 0x0d0c0b0au);
+	EXPECT_FALSE(parse_identify_response(view(answer)).value().configured);
+	const Bytes configured = with(answer, {{2, "01"}});
+	EXPECT_EQ(bytes_of(make_identify_response({wwid("naa.5"), 0x0d0c0b0a, true})), configured);
+	EXPECT_TRUE(parse_identify_response(view(configured)).value().configured);
+	EXPECT_FALSE(parse_identify_response(view(with(answer, {{2, "FEFF"}}))).value().configured)
+	    << "flags of later servers";
 	EXPECT_TRUE(
 	    parse_identify_response(view(message(128, {{0, "0380"}}))).value().wwid.empty());
 	EXPECT_EQ(code(parse_identify_response(view(cut(answer, 127)))), -90);

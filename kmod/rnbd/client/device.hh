@@ -186,6 +186,7 @@ private:
 	u64 instance_ = 0; // 0: unknown
 	u32 losses_ = 0;
 	bool identified_ = false; // losses_ is known
+	bool configured_ = false; // the server has it under this name by configuration
 	Sectors server_capacity_{};
 	bool server_read_only_ = false;
 	bool closed_by_server_ = false; // cause of state MappedDisconnected

@@ -117,6 +117,9 @@ Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 	for (const cxxrt::Error &other : kOthers)
 		if (by_name == other)
 			return by_name;
+	// Nor that disk: what he configures is open by its name and rules, or not at all.
+	if (configured_)
+		return by_name;
 	const Extension extension = TRY(session_->extension(epoch));
 	if (wwid_.empty() || !extension.has(feature::identify | feature::open_by_wwid))
 		return by_name;
@@ -197,6 +200,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	server_capacity_ = now.capacity;
 	if (wwid_.empty())
 		wwid_ = opened.identity.wwid;
+	configured_ = opened.identity.configured;
 	closed_by_server_ = false;
 	WRITE_ONCE(open_number_, ++link.opens);
 	WRITE_ONCE(id_, now.device.value);

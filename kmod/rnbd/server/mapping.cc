@@ -55,7 +55,9 @@ DiskKey Mapping::disk() const
 
 Identity Mapping::identity() const
 {
-	return {.wwid = told_.wwid, .losses = session_->module().losses(disk()) + device_.losses()};
+	return {.wwid = told_.wwid,
+		.losses = session_->module().losses(disk()) + device_.losses(),
+		.configured = static_cast<bool>(use_)};
 }
 
 Status Mapping::published()

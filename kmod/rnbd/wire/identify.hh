@@ -16,11 +16,13 @@ struct Identify {
 static_assert(sizeof(Identify) == 8);
 
 struct IdentifyResponse {
-	MessageHeader header;
+	Le16 type;
+	Le16 flags; // older servers: 0
 	Le32 losses;
 	char wwid[kWwidSize];
 };
 static_assert(sizeof(IdentifyResponse) == 128);
+static_assert(__builtin_offsetof(IdentifyResponse, flags) == 2);
 static_assert(__builtin_offsetof(IdentifyResponse, losses) == 4);
 static_assert(__builtin_offsetof(IdentifyResponse, wwid) == 8);
 
@@ -29,7 +31,14 @@ struct Identity {
 	// Counts how often the server could not make durable what clients had written to the
 	// device. Another number is to this device what another instance is to all.
 	u32 losses = 0;
+	// It was opened as what an administrator has configured under that name. When that is gone,
+	// so is the device for this client, under whatever name it could be found.
+	bool configured = false;
 };
+
+namespace identify_flag {
+constexpr u16 configured = 1u << 0;
+} // namespace identify_flag
 
 constexpr Identify make_identify(DeviceId id)
 {
@@ -52,7 +61,8 @@ inline Result<DeviceId> parse_identify(ByteView message, Transfer transfer)
 inline IdentifyResponse make_identify_response(const Identity &identity)
 {
 	IdentifyResponse m{};
-	m.header = MessageHeader::of(MessageType::IdentifyResponse);
+	m.type = static_cast<u16>(MessageType::IdentifyResponse);
+	m.flags = identity.configured ? identify_flag::configured : 0;
 	m.losses = identity.losses;
 	const TextView text = identity.wwid.view();
 	for (usize i = 0; i < text.size(); i++)
@@ -67,7 +77,7 @@ inline Result<Identity> parse_identify_response(ByteView answer)
 	Result<IdentifyResponse> m = answer.read<IdentifyResponse>();
 	if (!m.ok())
 		return m.error();
-	if (!m->header.is(MessageType::IdentifyResponse))
+	if (m->type.get() != static_cast<u16>(MessageType::IdentifyResponse))
 		return err::einval;
 	const TextView field(m->wwid, kWwidSize);
 	const TextView text = field.first(field.find('\0'));
@@ -76,7 +86,9 @@ inline Result<Identity> parse_identify_response(ByteView answer)
 	Result<Wwid> wwid = Wwid::parse(text);
 	if (!wwid.ok())
 		return wwid.error();
-	return Identity{.wwid = wwid.take(), .losses = m->losses.get()};
+	return Identity{.wwid = wwid.take(),
+			.losses = m->losses.get(),
+			.configured = (m->flags.get() & identify_flag::configured) != 0};
 }
 
 } // namespace rnbd

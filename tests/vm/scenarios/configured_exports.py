@@ -3,10 +3,12 @@
 
 from vmlab import fio, rnbd
 from vmlab.lab import Lab
+from vmlab.multipath import folder
 
 SLOW = True
 OURS = ("client", "server")
 TREE = "/sys/kernel/config/rnbd/exports"
+NOT_OPENED = "Cannot open the device at the server: -2"
 
 
 def refused(lab: Lab, device: str, want: str, session: str = "vm", **options: object) -> None:
@@ -86,6 +88,31 @@ def no_other_name(lab: Lab, below: str) -> None:
         lab.server.run(f"sleep 0.5\nrmdir {TREE}/mine {TREE}/other\ndmsetup remove --noudevsync --retry thing")
 
 
+def removed(lab: Lab, below: str) -> None:
+    """What was removed is closed, also when the client connects anew and the search path leads to the disk."""
+    disk, mine = rnbd.named_disk(lab.server, below, "thing", "TEST-23"), f"{TREE}/mine"
+    make = f"mkdir {mine}\necho {disk} >{mine}/device_path\necho 1 >{mine}/enable"
+    lab.server.run(make)
+    try:
+        name = rnbd.map_device(lab, "mine")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/wwid"), "dm.TEST-23", "wwid")
+        rnbd.write(lab.server, f"{mine}/enable", "0")
+        closed_out(lab, name)
+        lab.server.run(f"rmdir {mine}")
+        before = lab.client.log().count(NOT_OPENED)
+        lab.client.run(f"p={folder(lab, 0)}\necho 1 >$p/disconnect\necho 1 >$p/reconnect")
+        rnbd.wait_until(lab.client, f"[ $(dmesg | grep -c '{NOT_OPENED}') -gt {before} ]", 30, "it stays closed")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/state"), "closed", "state of a removed export")
+        rnbd.equal(lab.server.run("ls /sys/class/rnbd-server/ctl/devices"), "", "what the server has open")
+        lab.server.run(make)
+        rnbd.write(lab.client, f"/sys/block/{name}/rnbd/remap_device", "1")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{name}/rnbd/state"), "open", "state after it was made again")
+        rnbd.unmap(lab, name)
+    finally:
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
+        lab.server.run(f"sleep 0.5\nrmdir {mine}\ndmsetup remove --noudevsync --retry thing")
+
+
 def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y\n"
@@ -107,3 +134,4 @@ def run(lab: Lab) -> None:
     rnbd.load_client(lab)
     rnbd.unmap(lab, rnbd.map_device(lab, disk))
     no_other_name(lab, disk)
+    removed(lab, disk)

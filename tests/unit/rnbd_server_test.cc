@@ -83,6 +83,21 @@ TEST(Losses, OfOneDiskAlone)
 	EXPECT_NE(losses.of(a), before);
 }
 
+TEST(Losses, WhatIsLeftForTheNextLoad)
+{
+	alignas(Losses) unsigned char memory[sizeof(Losses)] = {};
+	Losses &losses = *reinterpret_cast<Losses *>(memory);
+	EXPECT_FALSE(losses.any());
+	EXPECT_EQ(losses.of({7}), 0u);
+	losses.add({7});
+	EXPECT_TRUE(losses.any());
+	const u32 known = losses.of({7}), other = losses.of({8});
+	losses.add_unknown();
+	EXPECT_NE(losses.of({7}), known);
+	EXPECT_NE(losses.of({8}), other);
+	EXPECT_TRUE(losses.any());
+}
+
 TEST(Losses, DisksAreKnownByTheirIdentity)
 {
 	EXPECT_EQ(DiskKey::of(TextView("")).value, 0xcbf29ce484222325u);
@@ -94,15 +109,15 @@ TEST(Losses, DisksAreKnownByTheirIdentity)
 TEST(Losses, MoreDisksThanPlaces)
 {
 	Losses losses;
-	const u32 untouched = losses.of({99});
+	const u32 untouched = losses.of({999});
 	for (u32 i = 0; i < Losses::kPlaces; i++)
 		losses.add({i});
 	losses.add({3});
 	const u32 once = losses.of({0}), twice = losses.of({3});
-	EXPECT_EQ(losses.of({99}), untouched);
-	losses.add({99});
+	EXPECT_EQ(losses.of({999}), untouched);
+	losses.add({999});
 	// All are other numbers than before, that of the one without a place as well.
-	EXPECT_NE(losses.of({99}), untouched);
+	EXPECT_NE(losses.of({999}), untouched);
 	for (const u32 old : {once, twice, untouched}) {
 		EXPECT_NE(losses.of({0}), old);
 		EXPECT_NE(losses.of({3}), old);

@@ -2,9 +2,9 @@
 // How often writes of clients could not be made durable when their device was closed, for each
 // disk: the number that clients compare (protocol D.5). Pure.
 //
-// It outlives whoever had the disk open, and the disk itself: one that is unplugged and comes back
-// is the same by its identity. The table is bounded: if more disks than it has places have lost
-// something, every disk counts as one that has.
+// It outlives whoever had the disk open, the disk itself, and the module: one that is unplugged and
+// comes back is the same by its identity. Where all is zero, nothing is lost. The table is bounded:
+// if more disks than it has places have lost something, every disk counts as one that has.
 #pragma once
 
 #include <rnbd/wire/units.hh>
@@ -35,6 +35,19 @@ public:
 		return before_;
 	}
 
+	constexpr bool any() const { return used_ || before_; }
+
+	// Of no one knows which disk.
+	constexpr void add_unknown()
+	{
+		// A number that none of them has shown.
+		u32 highest = 0;
+		for (u32 i = 0; i < used_; i++)
+			highest = cxxrt::max_of(highest, places_[i].count);
+		before_ += highest + 1;
+		used_ = 0;
+	}
+
 	constexpr void add(DiskKey disk)
 	{
 		for (u32 i = 0; i < used_; i++)
@@ -43,18 +56,13 @@ public:
 				return;
 			}
 		if (used_ == kPlaces) {
-			// A number that none of them has shown.
-			u32 highest = 0;
-			for (const Place &p : places_)
-				highest = cxxrt::max_of(highest, p.count);
-			before_ += highest + 1;
-			used_ = 0;
+			add_unknown();
 			return;
 		}
 		places_[used_++] = {disk, 1};
 	}
 
-	enum : u32 { kPlaces = 64 };
+	enum : u32 { kPlaces = 128 };
 
 private:
 	struct Place {

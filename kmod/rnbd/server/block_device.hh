@@ -40,10 +40,9 @@ public:
 	// The kernel's name, which the next disk may get.
 	const char *disk_name() const { return get()->bd_disk->disk_name; }
 
-	// The kernel has not begun to remove the disk. Any context.
-	bool plugged_in() const { return disk_live(get()->bd_disk); }
-	// Writes to it could not be made durable: losses() will say another number. Kept by the
-	// kernel with the device, until that is unplugged. Any context.
+	// Writes to it could not be made durable: losses() will say another number, and programs of
+	// this machine that have it open learn of it. Kept by the kernel with the device, until
+	// that is unplugged. Any context.
 	void note_loss();
 	// Counts them, with what programs of this machine met. Any context.
 	u32 losses() const;

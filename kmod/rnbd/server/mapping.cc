@@ -56,7 +56,7 @@ DiskKey Mapping::disk() const
 Identity Mapping::identity() const
 {
 	return {.wwid = told_.wwid,
-		.losses = session_->module().losses(disk()) + device_.losses(),
+		.losses = session_->module().losses().of(disk()) + device_.losses(),
 		.configured = static_cast<bool>(use_)};
 }
 
@@ -92,10 +92,8 @@ void Mapping::finish()
 	//    orderly restart of the machine (serving.cc). If not, whoever opens it learns of that.
 	if (may_write(access_mode_) && !device_.flush().ok()) {
 		log_warning_limited(Subject(*session_, name_).c_str(), "Flush at close failed");
-		const bool plugged_in = device_.plugged_in();
-		if (plugged_in)
-			device_.note_loss();
-		session_->module().flush_failed(disk(), plugged_in);
+		device_.note_loss();
+		session_->module().losses().add(disk());
 	}
 	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.

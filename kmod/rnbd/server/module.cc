@@ -18,6 +18,7 @@ constinit Module *module_ = nullptr;
 Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 {
 	cxxrt::Box<Module> m = TRY(cxxrt::make_box<Module>(GFP_KERNEL, settings));
+	TRY(m->losses_.create());
 	char id[kServerIdSize];
 	cxxrt::TextWriter writer(id, sizeof(id));
 	write_server_id(writer, settings);

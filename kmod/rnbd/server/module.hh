@@ -7,7 +7,7 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/work.hh>
-#include <rnbd/pure/losses.hh>
+#include <rnbd/server/boot_losses.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/device_look.hh>
 #include <rnbd/server/export.hh>
@@ -36,19 +36,9 @@ public:
 	const char *search_path() const { return search_path_; }
 	// Another one than before if writes may have been lost since (protocol D.5), never 0.
 	u64 instance() const { return instance_; }
-	// A disk that clients had written to could not be flushed when it was closed. Before it
-	// can be opened again. One that is still plugged in keeps that by itself. May sleep.
-	void flush_failed(DiskKey disk, bool plugged_in)
-	{
-		WRITE_ONCE(unflushed_, true);
-		if (!plugged_in)
-			losses_.with([&](Losses &l) { l.add(disk); });
-	}
-	// How often that was so of one that had been unplugged. May sleep.
-	u32 losses(DiskKey disk)
-	{
-		return losses_.with([&](const Losses &l) { return l.of(disk); });
-	}
+	// Of disks that could not be flushed when they were closed, before they can be opened
+	// again.
+	BootLosses &losses() { return losses_; }
 	// What tells this machine from others.
 	const char *server_id() const { return server_id_.c_str(); }
 	DeviceLooks &looks() { return looks_; }
@@ -85,8 +75,7 @@ private:
 	const char *search_path_;
 	cxxrt::TextBuffer<kServerIdSize> server_id_;
 	const u64 instance_;
-	bool unflushed_ = false;
-	cxxrt::Guarded<Losses, cxxrt::Mutex> losses_{cxxrt::lock_class<"rnbd-server losses">()};
+	BootLosses losses_;
 	// What serving_ has, for sessions, which are up from some time within start() on, in other
 	// threads. Null while it does not serve.
 	rtrs_srv *server_ = nullptr;

@@ -30,6 +30,15 @@ struct rnbd_server_settings {
 int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings);
 void rnbd_server_stop(void);
 
+/*
+ * Memory of that size which is there until the machine starts again, whatever becomes of the
+ * module: as the last load has left it, or zero. NULL: none. *of_others: another size was there,
+ * and is lost. One at a time. May sleep.
+ */
+void *rnbd_server_boot_record(size_t size, bool *of_others);
+/* Gives it back. May sleep. */
+void rnbd_server_drop_boot_record(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -148,8 +148,7 @@ Status Module::store_serving(TextView text, cxxrt::SysfsCall &)
 // A disk that is closed by force may still be on its way to its flush.
 void Module::show_instance(cxxrt::SysfsText &text)
 {
-	const bool certain =
-	    !smp_load_acquire(&server_) && exports_.empty() && !READ_ONCE(unflushed_);
+	const bool certain = !smp_load_acquire(&server_) && exports_.empty() && !losses_.any();
 	text.print("%llu\n", certain ? instance_ : 0);
 }
 

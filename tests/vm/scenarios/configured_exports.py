@@ -110,7 +110,7 @@ def removed(lab: Lab, below: str) -> None:
         rnbd.unmap(lab, name)
     finally:
         lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
-        lab.server.run(f"sleep 0.5\nrmdir {mine}\ndmsetup remove --noudevsync --retry thing")
+        lab.server.run(f"sleep 0.5\n[ ! -e {mine} ] || rmdir {mine}\ndmsetup remove --noudevsync --retry thing")
 
 
 def run(lab: Lab) -> None:

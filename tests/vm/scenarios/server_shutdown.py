@@ -101,6 +101,9 @@ def rounds(lab: Lab, find_disk: Callable[[], str]) -> None:
 
 
 def run(lab: Lab) -> None:
+    # What an earlier scenario has lost is remembered as long as the machine is up.
+    if lab.server.try_run("[ -e /sys/bus/platform/devices/rnbd-server-losses ]").ok:
+        lab.reboot("server")
     if lab.kernel.kind not in KEEP_DISKS:
         rounds(lab, lambda: rnbd.null_disk(lab.server))
         return

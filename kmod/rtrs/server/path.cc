@@ -255,11 +255,11 @@ void Path::look_again()
 //     of a device waits for its ids: so they go last. Nothing here waits for a disk, although the
 //     user may still have requests, for hours. That is safe because the only thing that follows
 //     for them is his answer, RequestSlot::respond() to Path::leave(). What it uses: the slot and
-//     the chunk, which are the session's, whose memory the path keeps; of the connection, which
-//     lives on without its queues, that nobody collects (step 3) and the state of the path, on
-//     which it drops the answer before it looks at queue pair, region or device; the path's
-//     statistics and gate. The disk reads and writes the chunk, not the mapping of it that is
-//     taken back here, and that does not write to the chunk (PathRegions).
+//     the chunk, which are the session's, whose memory the path keeps; the state of the path, on
+//     which it drops the answer before it looks at connection, queue pair, region or device, and
+//     step 2 has waited for those who saw another one; the path's statistics and gate. The disk
+//     reads and writes the chunk, not the mapping of it that is taken back here, and that does not
+//     write to the chunk (PathRegions).
 //  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
 void Path::run_close()
 {
@@ -317,6 +317,8 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->destroy_id();
+	for (auto &con : connections_)
+		con.reset();
 	server_.admission().leave(admitted_);
 	log_info(name(), "disconnected");
 
@@ -332,7 +334,6 @@ void Path::all_left(void *path)
 
 void Path::run_end()
 {
-	connections_.reset();
 	move(ServerPathState::Closed);
 	reach(kEnded);
 	if (session_)

@@ -292,6 +292,13 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 	status_ = status;
 	produced_ = produced;
 	step_ = Step::Answer;
+	// The connection of a path that is closing may be gone; while it is not, the close work
+	// waits for the end of this scope before it takes anything apart.
+	RcuReader answering;
+	if (!owner_.path->may_post()) [[unlikely]] {
+		dropped();
+		return;
+	}
 	owner_.con->post_step(*this, Step::Answer);
 }
 

@@ -2,7 +2,8 @@
 """Disks of 512, 1024, 2048 and 4096-byte blocks, and read-only ones, are at the client what they are at the server.
 
 Limits are those of the server's disk, what is not a whole block is refused, and vectors of every shape and alignment
-that a disk can take, and bytes of any number through the page cache, come back as they were written.
+that a disk can take, and bytes of any number through the page cache, come back as they were written. Zoned disks,
+which no client could write by their rules, are refused.
 """
 
 from vmlab import fio, rnbd
@@ -96,6 +97,15 @@ def read_only(lab: Lab) -> None:
     lab.server.run("losetup -d /dev/loop6\nrm /run/file /run/begin")
 
 
+def zoned(lab: Lab) -> None:
+    disk = rnbd.null_disk(lab.server, "nullbz", cache_size=0, discard=0, zoned=1, zone_size=4)
+    rnbd.equal(rnbd.read(lab.server, f"/sys/block/{disk.removeprefix('/dev/')}/queue/zoned"), "host-managed", "zoned")
+    for mode in ("ro", "rw"):
+        text = rnbd.map_text(lab, disk, access_mode=mode)
+        rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text), "ENOTSUP", f"{mode} of a zoned disk")
+    rnbd.check("it is a zoned device" in lab.server.log(), "the server does not say why")
+
+
 def run(lab: Lab) -> None:
     disks = {size: rnbd.null_disk(lab.server, f"nullb{size}", MEGABYTES, blocksize=size) for size in SIZES}
     rnbd.load_server(lab)
@@ -108,3 +118,4 @@ def run(lab: Lab) -> None:
         fio.verify(lab.client, f"/dev/{name}", fio.Verify(str(size), 16, "128k"), fio.Verify("64k", 4, "1m"))
         rnbd.unmap(lab, name)
     read_only(lab)
+    zoned(lab)

@@ -2,6 +2,7 @@
 """The server's machine is shut down, its disk before its network: clients hear of no error, and know what was lost."""
 
 import random
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from vmlab import rnbd
 from vmlab.lab import Lab
 from vmlab.multipath import end_load, folder, verified_load
+from vmlab.qemu import SERIAL
 from vmlab.volatile_disk import VolatileDisk
 
 OURS = ("client", "server")
@@ -17,6 +19,7 @@ KEEP_DISKS = ("stock", "debug")  # others have no driver for a disk that fails i
 
 def plug_in_disk(lab: Lab) -> str:
     """A disk that was there a second later than the network, and so dies a second earlier."""
+    lab.server.run("echo 00000000000000000000000000000002 >/etc/machine-id")
     slow = lab.server.put(lab.modules_of("server") / "tests/misdeeds/slow_shutdown.ko")
     lab.server.run("modprobe virtio_scsi\nf=$(readlink -f /sys/bus/virtio/drivers/virtio_scsi/virtio*/..)\n"
                    f"echo 1 >$f/remove\ninsmod {slow}\necho 1 >/sys/bus/pci/rescan", 30)
@@ -33,6 +36,18 @@ WRITE = "dd if=/dev/zero bs=4k count=1 oflag=direct conv=notrunc of=/dev/"
 FLUSH = "dd if=/dev/zero bs=4k count=1 oflag=direct conv=notrunc,fsync of=/dev/"
 SERVING = "/sys/class/rnbd-server/ctl/serving"
 INSTANCE = "/sys/class/rnbd-server/ctl/instance"
+
+
+def numbered(lab: Lab) -> str:
+    """The wwid of a disk that has nothing but a serial number: one of this machine, by which it can be opened, too."""
+    disk = lab.server.run("modprobe virtio_blk\nfor d in /sys/block/vd*; do\n"
+                          f"[ \"$(cat $d/serial)\" = {SERIAL} ] && echo /dev/${{d##*/}}\ndone").strip()
+    name = rnbd.map_device(lab, disk, access_mode="ro")
+    wwid = rnbd.read(lab.client, f"/sys/block/{name}/wwid")
+    rnbd.check(re.fullmatch(rf"rnbd\.[0-9a-f]{{32}}\.{SERIAL}", wwid), f"wwid of a serial number: {wwid!r}")
+    rnbd.unmap(lab, name)
+    rnbd.unmap(lab, rnbd.map_device(lab, f"wwid:{wwid}", access_mode="ro"))
+    return wwid
 
 
 def loaded_anew(lab: Lab, name: str) -> None:
@@ -92,7 +107,10 @@ def rounds(lab: Lab, find_disk: Callable[[], str]) -> None:
     lab.client.run("rm -f /tmp/hold; mkfifo /tmp/hold")
     holder = lab.client.spawn(f"exec 3</dev/{name}; read -r end </tmp/hold", 900)
     loaded_anew(lab, name)
+    has_number = lab.kernel.kind in KEEP_DISKS
+    wwid = numbered(lab) if has_number else ""
     stopped(lab, find_disk, name)
+    rnbd.equal(numbered(lab) if has_number else "", wwid, "wwid of a serial number in the next boot")
     shut_down(lab, find_disk, name)
     lab.client.run("echo >/tmp/hold")
     rnbd.check(lab.client.wait(holder).ok, "the holder of the disk failed")

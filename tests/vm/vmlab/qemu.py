@@ -18,6 +18,7 @@ COMMAND_LINE = ("panic=-1 nokaslr mitigations=off net.ifnames=0 "
                 "random.trust_cpu=on sysrq_always_enabled loglevel=4 rdinit=/init")
 
 FIRST_WWN = 0x5000C500A0000000  # of disks; a client knows them by it
+SERIAL = "VMLAB-1"
 
 
 @functools.cache
@@ -108,6 +109,9 @@ class QemuMachine(Machine):
             args += ["-blockdev", f"driver=nbd,node-name=disk{n},server.type=unix,server.path={path}",
                      "-device", f"scsi-hd,bus=scsi.0,scsi-id={n},drive=disk{n},wwn={FIRST_WWN + n},dpofua=on,"
                                 "write-cache=on"]
+        if self.disks:  # beside them one of zeroes that has a serial number, and nothing else to be known by
+            args += ["-blockdev", "driver=null-co,node-name=numbered,size=1048576,read-zeroes=on",
+                     "-device", f"virtio-blk-pci,drive=numbered,serial={SERIAL}"]
         return args, [control_theirs.detach(), monitor_theirs.detach()], control
 
     def set_link(self, nic: int, up: bool) -> None:

@@ -3,7 +3,8 @@
 // of a session, a new load of the modules and the loss of power: no flush succeeds over a lost write.
 //
 // One disk of one client: a writer and a flusher work at the same time, one request each. With CACHE=0
-// the disk's cache appears only while it is in use.
+// the disk's cache appears only while it is in use, and each write wants to be durable by itself, with
+// PLAIN_WRITES none.
 
 #ifndef OPS
 #define OPS 2		// writes, and as many flushes
@@ -25,6 +26,7 @@
 #define AT_DISK 2
 #define DONE 3		// answered well
 #define FAILED 4
+#define WAITS 5		// in the block layer, for as long as it likes
 
 // Where the write that runs has got.
 #define NOWHERE 0
@@ -58,6 +60,9 @@ byte known_instance = 1;
 byte op[2];
 byte todo[2];
 bool fua;
+bool taken;		// from the write that waits or runs: it wants to be durable by itself
+bool durable;		// the client sends every write with FUA
+bool plain;		// the write that runs was sent without
 bool wanted;		// by the flush that runs: writes that are in the cache only
 bool missed;		// ... that are lost
 
@@ -99,7 +104,7 @@ inline flush_failed() {
 inline lose_link() {
 	linked = false;
 	if
-	:: op[W] != IDLE -> op[W] = IDLE; written = NOWHERE
+	:: op[W] != IDLE -> op[W] = WAITS; written = NOWHERE
 	:: else
 	fi;
 	if
@@ -111,8 +116,23 @@ inline lose_link() {
 proctype Client()
 {
 end:	do
-	:: d_step { linked && op[W] == IDLE && todo[W] > 0 -> op[W] = SENT }
+#ifdef PLAIN_WRITES
+	:: d_step { op[W] == IDLE && todo[W] > 0 -> op[W] = WAITS }
+#else
+	:: d_step { op[W] == IDLE && todo[W] > 0 -> op[W] = WAITS; taken = !believes }
+#endif
+	// Rule: taken FUA comes back
+	// The block layer takes FUA from what it gets while the disk has no cache, and gives it to the
+	// client when it has. Nobody tells which it was, so all have it then, until nobody who was there
+	// before has the disk open.
+	:: d_step { linked && op[W] == WAITS -> op[W] = SENT; plain = !durable }
+#ifdef FUA_FOR_A_WHILE
+	:: d_step { durable -> durable = false }
+#else
+	:: d_step { durable && op[W] == IDLE -> durable = false }
+#endif
 	:: d_step { linked && op[W] == DONE ->
+		assert(!taken || written == SAFE);
 		// Rule: marked before it is acknowledged
 		unflushed = true;
 		if
@@ -165,6 +185,7 @@ end:	do
 		fi;
 		known_instance = instance;
 		known_losses = losses;
+		durable = durable || (cache && !believes);
 		believes = cache;
 		aware = cache }
 	od
@@ -177,9 +198,9 @@ end:	do
 	// Until the client acts upon a cache, each write is durable before it is answered.
 	:: d_step { mapping == OPEN && op[W] == SENT ->
 #ifdef NO_FUA_FOR_THE_UNAWARE
-		fua = false;
+		fua = !plain;
 #else
-		fua = cache && !aware;
+		fua = !plain || (cache && !aware);
 #endif
 		op[W] = AT_DISK }
 	:: d_step { mapping == OPEN && op[W] == AT_DISK ->
@@ -218,10 +239,17 @@ end:	do
 	:: d_step { !cache -> cache = true }
 #ifdef AWARE_WHEN_TOLD
 	:: d_step { linked && mapping == OPEN && cache && !aware -> aware = true }
-	:: d_step { linked && mapping == OPEN && cache && aware && !believes -> believes = true }
+	:: d_step { linked && mapping == OPEN && cache && aware && !believes -> believes = true; durable = true }
 #else
-	:: d_step { linked && mapping == OPEN && cache && !believes -> believes = true }
+	:: d_step { linked && mapping == OPEN && cache && !believes -> believes = true; durable = true }
+	// Rule: followed when the older have ended
+	// A write that was sent without FUA before may be at a disk that hangs, or move with its path as it is.
+#ifdef FOLLOWED_AT_ONCE
 	:: d_step { linked && mapping == OPEN && believes && !aware -> aware = true }
+#else
+	:: d_step { linked && mapping == OPEN && believes && !aware && !(plain && op[W] != IDLE && op[W] != WAITS) ->
+		aware = true }
+#endif
 #endif
 	od
 }
@@ -230,6 +258,8 @@ proctype Faults()
 {
 end:	do
 	:: d_step { linked && faults > 0 -> faults--; lose_link() }
+	// Its path is lost, and another one carries it.
+	:: d_step { linked && op[W] == AT_DISK && faults > 0 -> faults--; op[W] = SENT }
 	// Rule: power changes the instance
 	:: d_step { faults > 0 ->
 		faults--;

@@ -294,6 +294,16 @@ int FakeHost::write(const std::string &path, const std::string &text, double)
 	return 0;
 }
 
+void FakeHost::watch_events(const std::vector<std::string> &subsystems, double,
+			    const std::function<bool(const KernelEvent &)> &take) const
+{
+	for (const KernelEvent &event : happens)
+		if (std::count(subsystems.begin(), subsystems.end(),
+			       event.properties.at("SUBSYSTEM")) &&
+		    !take(event))
+			return;
+}
+
 std::vector<int> FakeHost::write_all(const std::vector<Order> &orders, double seconds)
 {
 	std::vector<int> answers;

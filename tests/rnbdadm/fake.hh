@@ -55,6 +55,11 @@ public:
 	// All five modules for a kernel, below its folder; `signer` may be empty.
 	void modules(const std::string &release, const std::string &folder,
 		     const std::string &signer);
+	// All of it at once; whoever waits for more finds the time over.
+	void watch_events(
+	    const std::vector<std::string> &subsystems, double seconds,
+	    const std::function<bool(const rnbdadm::KernelEvent &)> &take) const override;
+	double wall_clock() const override { return 1795673626; }
 	double now() const override { return time; }
 	void sleep(double seconds) override
 	{
@@ -76,6 +81,7 @@ public:
 	bool is_privileged() const override { return is_root; }
 	int input() const override { return standard_input; }
 
+	std::vector<rnbdadm::KernelEvent> happens;
 	bool is_root = true;
 	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"
 	std::map<std::string, int> errors;			 // end of the path -> errno

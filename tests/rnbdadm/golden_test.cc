@@ -277,6 +277,13 @@ TEST(RnbdadmExplain, WhyAndWhenAgain)
 		  std::string::npos)
 	    << out;
 	EXPECT_NE(out.find("the last: nobody listens there"), std::string::npos) << out;
+	host.put(path + "last_reason", "refused: ENOENT");
+	EXPECT_NE(run_line(host, "explain rnbd0").out.find("the last: refused: ENOENT: "),
+		  std::string::npos);
+	const std::string shown = run_line(host, "path show ip:10.0.1.2@ip:10.0.1.1 -o json").out;
+	for (const char *part : {"\"last_reason\": \"refused: ENOENT\"", "\"attempts\": 7",
+				 "\"next_attempt_ms\": 12000"})
+		EXPECT_NE(shown.find(part), std::string::npos) << part << shown;
 	host.put(path + "attempts", "30");
 	host.put(path + "next_attempt_ms", "-1");
 	out = run_line(host, "explain rnbd0").out;
@@ -395,15 +402,59 @@ TEST(RnbdadmStats, OneObjectAndReset)
 
 TEST(RnbdadmMonitor, OnlyWhatConcernsUs)
 {
-	using rnbdadm::event_row;
-	EXPECT_FALSE(event_row({{"SUBSYSTEM", "block"}, {"DEVPATH", "/devices/sda"}}));
-	EXPECT_FALSE(event_row({{"SUBSYSTEM", "net"}, {"DEVPATH", "/devices/eth0"}}));
-	EXPECT_FALSE(event_row({}));
-	auto row = event_row({{"ACTION", "change"},
-			      {"SUBSYSTEM", "block"},
-			      {"DEVPATH", "/devices/virtual/block/rnbd0"},
-			      {"RESIZE", "1"}});
-	ASSERT_TRUE(row);
-	EXPECT_EQ((*row)["object"], "rnbd0");
-	EXPECT_EQ((*row)["properties"], "RESIZE=1");
+	using rnbdadm::read_event;
+	EXPECT_FALSE(read_event({0, {{"SUBSYSTEM", "block"}, {"DEVPATH", "/devices/sda"}}}));
+	EXPECT_FALSE(read_event({0, {{"SUBSYSTEM", "net"}, {"DEVPATH", "/devices/eth0"}}}));
+	EXPECT_FALSE(read_event({0, {}}));
+	auto event = read_event({0,
+				 {{"ACTION", "change"},
+				  {"SUBSYSTEM", "block"},
+				  {"DEVPATH", "/devices/virtual/block/rnbd0"},
+				  {"RESIZE", "1"}}});
+	ASSERT_TRUE(event);
+	EXPECT_EQ(event->name, "disk-resize");
+	EXPECT_EQ(event->object, "rnbd0");
+	EXPECT_EQ(event->rest, "RESIZE=1");
+}
+
+TEST(RnbdadmMonitor, WhatHappensToPathsIsToldWithTimeAndReason)
+{
+	setenv("TZ", "CET-1", 1);
+	tzset();
+	FakeHost host;
+	host.happens = {
+	    {1795673626.123,
+	     {{"ACTION", "change"},
+	      {"SUBSYSTEM", "rtrs-client"},
+	      {"DEVPATH", "/devices/virtual/rtrs-client/store"},
+	      {"SEQNUM", "1234"},
+	      {"RTRS_EVENT", "path-lost"},
+	      {"RTRS_SESSION", "store"},
+	      {"RTRS_PATH", "ip:10.0.0.2@ip:10.0.0.1"},
+	      {"RTRS_ERROR", "-110"},
+	      {"RTRS_REASON", "no heartbeat"}}},
+	    {1795673626.5, {{"ACTION", "add"}, {"SUBSYSTEM", "net"}, {"DEVPATH", "/devices/eth0"}}},
+	    {1795673627,
+	     {{"ACTION", "offline"},
+	      {"SUBSYSTEM", "rtrs-client"},
+	      {"DEVPATH", "/devices/virtual/rtrs-client/store"},
+	      {"RTRS_EVENT", "session-lost"},
+	      {"RTRS_SESSION", "store"}}},
+	    {1795673627.25,
+	     {{"ACTION", "offline"},
+	      {"SUBSYSTEM", "block"},
+	      {"DEVPATH", "/devices/virtual/block/rnbd0"},
+	      {"DEVTYPE", "disk"},
+	      {"RNBD_SESSION", "store"}}},
+	    {1795673629,
+	     {{"ACTION", "remove"},
+	      {"SUBSYSTEM", "infiniband"},
+	      {"DEVPATH", "/devices/virtual/infiniband/rxe0\033[2J"}}},
+	};
+	expect_golden("monitor.txt", run_line(host, "monitor").out);
+	expect_golden("monitor.json", run_line(host, "monitor -o json").out);
+	expect_golden("monitor.csv", run_line(host, "monitor -o csv").out);
+	EXPECT_EQ(run_line(host, "monitor --count 2 -o json").out.find("rnbd0"), std::string::npos);
+	unsetenv("TZ");
+	tzset();
 }

@@ -2,6 +2,7 @@
 // Classes of latencies and kinds of errors, as the statistics of a path show them.
 #include <cxxrt/histogram.hh>
 #include <rtrs/pure/path_errors.hh>
+#include <rtrs/pure/path_reason.hh>
 
 #include <set>
 
@@ -48,4 +49,48 @@ TEST(PathErrors, EachHasANameOfItsOwn)
 		names.insert(to_text(static_cast<PathError>(i)));
 	EXPECT_EQ(names.size(), kPathErrors);
 	EXPECT_EQ(names.count("?"), 0u);
+}
+
+TEST(PathReason, EachHasWordsOfItsOwn)
+{
+	std::set<std::string> words;
+	u32 count = 0;
+	for (; count <= static_cast<u32>(PathReason::Failed); count++)
+		words.insert(to_text(static_cast<PathReason>(count)));
+	EXPECT_EQ(words.size(), count);
+	EXPECT_EQ(words.count("?"), 0u);
+}
+
+TEST(PathReason, KindAndErrno)
+{
+	struct Row {
+		PathError kind;
+		int error;
+		const char *words;
+	};
+	const Row rows[] = {
+	    {PathError::Connect, 110, "no answer"},
+	    {PathError::Connect, 113, "no route"},
+	    {PathError::Connect, 101, "no route"},
+	    {PathError::Connect, 19, "no RDMA device"},
+	    {PathError::Connect, 99, "no RDMA device"},
+	    {PathError::Connect, 129, "proof not believed"},
+	    {PathError::Connect, 103, "begun anew"},
+	    {PathError::Connect, 12, "failed"},
+	    {PathError::Disconnected, 104, "disconnected"},
+	    {PathError::Disconnected, 113, "port down"},
+	    {PathError::Disconnected, 19, "no RDMA device"},
+	    {PathError::Disconnected, 11, "begun anew"},
+	    {PathError::Disconnected, 129, "proof not believed"},
+	    {PathError::Heartbeat, 110, "no heartbeat"},
+	    {PathError::Timeout, 110, "no sign of life"},
+	    {PathError::Completion, 104, "work request failed"},
+	    {PathError::Post, 12, "work request failed"},
+	    {PathError::Malformed, 71, "protocol violated"},
+	};
+	for (const Row &row : rows)
+		EXPECT_STREQ(to_text(reason_of(row.kind, Error::from_errno(row.error))), row.words)
+		    << static_cast<int>(row.kind) << " " << row.error;
+	EXPECT_TRUE(names_errno(PathReason::Refused));
+	EXPECT_FALSE(names_errno(PathReason::NoAnswer));
 }

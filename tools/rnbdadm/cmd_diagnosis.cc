@@ -54,7 +54,8 @@ Exit monitor(Call &call)
 	double seconds = static_cast<double>(call.number("for", 0, 1, 1 << 30));
 	std::int64_t seen = 0;
 	bool header = call.style.header;
-	watch_events(seconds, [&](const Json &row) {
+	watch_events(call.host, seconds, [&](const Event &event) {
+		const Json row = to_json(event);
 		if (call.style.format == Format::Json) {
 			call.out << row.dump(-1, ' ', false, Json::error_handler_t::replace)
 				 << '\n';
@@ -64,10 +65,11 @@ Exit monitor(Call &call)
 			print_rows(call.out, kEventKind, {row}, style);
 			header = false;
 		} else {
-			call.out << printable(fmt::format(
-			    "{:8} {:12} {}  {}\n", row["action"].get<std::string>(),
-			    row["subsystem"].get<std::string>(), row["object"].get<std::string>(),
-			    row["properties"].get<std::string>()));
+			call.out << printable(fmt::format("{}  {:14} {:12} {}{}{}", event.time,
+							  event.name, event.subsystem, event.object,
+							  event.rest.empty() ? "" : "  ",
+							  event.rest))
+				 << '\n';
 		}
 		call.out.flush();
 		return call.out && (!count || ++seen < count);
@@ -107,9 +109,10 @@ std::vector<Command> diagnosis_commands()
 	     doctor},
 	    {"monitor",
 	     "print events of the kernel about disks, sessions and RDMA devices",
-	     "A line for each event as it happens: of disks (block), sessions (rtrs-client, "
-	     "rtrs-server) "
-	     "and RDMA devices. JSON has one object a line.",
+	     "A line for each event as it happens, with its time: of disks (block), sessions and "
+	     "their paths (rtrs-client, rtrs-server) and RDMA devices. A path that is lost, is "
+	     "back "
+	     "or has given up is told with the reason. JSON has one object a line.",
 	     {},
 	     {{"count", 0, "NUMBER", "end after so many events"},
 	      {"for", 0, "SECONDS", "end after this time"}},

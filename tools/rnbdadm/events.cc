@@ -1,103 +1,103 @@
 // SPDX-License-Identifier: GPL-2.0
-// Events of the kernel about what concerns RNBD. They are taken from the kernel itself and not from
-// udevd, so that they are seen where no udevd runs.
+// Events of the kernel about what concerns RNBD: what each of them means.
 #include "events.hh"
 
-#include "failure.hh"
 #include "text.hh"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cmath>
 #include <ctime>
-#include <memory>
 
 #include <fmt/format.h>
-#include <libudev.h>
-#include <poll.h>
 
 namespace rnbdadm {
 
 namespace {
 
-const char *const kSubsystems[] = {"block",	  "rnbd-client", "rnbd-server",
-				   "rtrs-client", "rtrs-server", "infiniband"};
+// What the objects of a subsystem are.
+const std::pair<const char *, const char *> kNouns[] = {
+    {"block", "disk"},	       {"rtrs-client", "session"}, {"rtrs-server", "client-session"},
+    {"rnbd-client", "client"}, {"rnbd-server", "server"},  {"infiniband", "hca"},
+};
 
-double seconds_now()
+// Local time with its distance from UTC: whoever reads it elsewhere or later can tell when it was.
+std::string time_text(double seconds)
 {
-	struct timespec t = {};
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+	const long long ms = std::llround(seconds * 1000);
+	const auto whole = static_cast<std::time_t>(ms / 1000);
+	struct tm t = {};
+	localtime_r(&whole, &t);
+	char date[32], zone[8];
+	std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &t);
+	std::strftime(zone, sizeof(zone), "%z", &t);
+	return fmt::format("{}.{:03}{:.3}:{}", date, ms % 1000, zone, zone + 3);
 }
 
 } // namespace
 
-std::optional<Json> event_row(const std::map<std::string, std::string> &properties)
+std::optional<Event> read_event(const KernelEvent &kernel)
 {
 	auto get = [&](const char *key) {
-		auto found = properties.find(key);
-		return found == properties.end() ? std::string() : found->second;
+		auto found = kernel.properties.find(key);
+		return found == kernel.properties.end() ? std::string() : found->second;
 	};
-	std::string subsystem = get("SUBSYSTEM"), path = get("DEVPATH");
-	std::string object = path.substr(path.rfind('/') + 1);
-	bool ours = std::any_of(std::begin(kSubsystems), std::end(kSubsystems),
-				[&](const char *s) { return subsystem == s; });
-	if (!ours || (subsystem == "block" && !object.starts_with("rnbd")))
+	Event event;
+	event.time = time_text(kernel.time);
+	event.action = get("ACTION");
+	event.subsystem = get("SUBSYSTEM");
+	const std::string path = get("DEVPATH");
+	event.object = path.substr(path.rfind('/') + 1);
+	const auto *noun = std::find_if(std::begin(kNouns), std::end(kNouns),
+					[&](const auto &n) { return event.subsystem == n.first; });
+	if (noun == std::end(kNouns) ||
+	    (event.subsystem == "block" && !event.object.starts_with("rnbd")))
 		return std::nullopt;
-	std::string rest;
+	event.name = get("RTRS_EVENT");
+	if (event.name.empty()) {
+		std::string what = get("RNBD_EVENT");
+		if (what.empty())
+			what = get("RESIZE") == "1" ? "resize" : event.action;
+		const bool partition = get("DEVTYPE") == "partition";
+		event.name = fmt::format("{}-{}", partition ? "partition" : noun->second, what);
+	}
+	event.session = get("RTRS_SESSION").empty() ? get("RNBD_SESSION") : get("RTRS_SESSION");
+	event.path = get("RTRS_PATH");
+	event.reason = get("RTRS_REASON");
 	static const std::vector<std::string> kKnown = {"ACTION", "SUBSYSTEM", "DEVPATH", "SEQNUM"};
-	for (const auto &[key, value] : properties)
+	for (const auto &[key, value] : kernel.properties)
 		if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end())
-			rest += fmt::format("{}{}={}", rest.empty() ? "" : " ", key, value);
+			event.rest +=
+			    fmt::format("{}{}={}", event.rest.empty() ? "" : " ", key, value);
+	return event;
+}
+
+Json to_json(const Event &event)
+{
+	auto or_null = [](const std::string &text) {
+		return text.empty() ? Json() : Json(text);
+	};
 	Json row;
-	row["action"] = get("ACTION");
-	row["subsystem"] = subsystem;
-	row["object"] = object;
-	row["properties"] = rest;
+	row["time"] = event.time;
+	row["event"] = event.name;
+	row["action"] = event.action;
+	row["subsystem"] = event.subsystem;
+	row["object"] = event.object;
+	row["session"] = or_null(event.session);
+	row["path"] = or_null(event.path);
+	row["reason"] = or_null(event.reason);
+	row["properties"] = event.rest;
 	return row;
 }
 
-void watch_events(double seconds, const std::function<bool(const Json &)> &take)
+void watch_events(const Host &host, double seconds, const std::function<bool(const Event &)> &take)
 {
-	std::unique_ptr<udev, decltype(&udev_unref)> context(udev_new(), udev_unref);
-	if (!context)
-		throw Failure(Exit::Failed, "cannot use libudev");
-	std::unique_ptr<udev_monitor, decltype(&udev_monitor_unref)> monitor(
-	    udev_monitor_new_from_netlink(context.get(), "kernel"), udev_monitor_unref);
-	if (!monitor)
-		throw Failure(Exit::Failed, "cannot listen to the events of the kernel");
-	for (const char *subsystem : kSubsystems)
-		udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr);
-	if (int error = udev_monitor_enable_receiving(monitor.get()); error < 0)
-		throw Failure(exit_of(-error),
-			      fmt::format("cannot listen to the events of the kernel: {}",
-					  std::strerror(-error)));
-	double end = seconds_now() + seconds;
-	struct pollfd wait = {udev_monitor_get_fd(monitor.get()), POLLIN, 0};
-	for (;;) {
-		double left = seconds > 0 ? end - seconds_now() : 3600;
-		if (left <= 0)
-			return;
-		int ready = poll(&wait, 1, static_cast<int>(std::min(left, 3600.0) * 1000) + 1);
-		if (ready < 0 && errno != EINTR)
-			throw Failure(Exit::Failed, std::strerror(errno));
-		if (ready <= 0)
-			continue;
-		std::unique_ptr<udev_device, decltype(&udev_device_unref)> device(
-		    udev_monitor_receive_device(monitor.get()), udev_device_unref);
-		if (!device)
-			continue;
-		std::map<std::string, std::string> properties;
-		struct udev_list_entry *entry = nullptr;
-		udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(device.get()))
-		{
-			const char *value = udev_list_entry_get_value(entry);
-			properties[udev_list_entry_get_name(entry)] = value ? value : "";
-		}
-		std::optional<Json> row = event_row(properties);
-		if (row && !take(*row))
-			return;
-	}
+	std::vector<std::string> subsystems;
+	for (const auto &[subsystem, noun] : kNouns)
+		subsystems.emplace_back(subsystem);
+	host.watch_events(subsystems, seconds, [&](const KernelEvent &kernel) {
+		std::optional<Event> event = read_event(kernel);
+		return !event || take(*event);
+	});
 }
 
 } // namespace rnbdadm

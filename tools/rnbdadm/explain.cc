@@ -164,8 +164,9 @@ void judge_path(const Session &session, const Path &path, const std::vector<HcaP
 	if (!kinds.empty())
 		lost.text += "; errors so far: " + kinds;
 	if (path.last_error && *path.last_error < 0)
-		lost.text += "; the last: " +
-			     words_of(static_cast<int>(-*path.last_error), Action::ConnectPath);
+		lost.text += fmt::format(
+		    "; the last: {}{}", path.last_reason ? *path.last_reason + ": " : "",
+		    words_of(static_cast<int>(-*path.last_error), Action::ConnectPath));
 	findings.push_back(lost);
 	if (!port)
 		findings.push_back(

@@ -81,6 +81,13 @@ Json errors_of(const Path &path)
 	return j;
 }
 
+// The kernel's -1 is no time.
+Json next_attempt_of(const Path &path)
+{
+	const Integer &ms = path.next_attempt_ms;
+	return ms && *ms >= 0 ? Json(*ms) : Json();
+}
+
 const Table<Device> kTableDevice = {
     {"name", "NAME", Unit::Text, true, "name of the disk, as in /dev", &Device::name},
     {"session", "SESSION", Unit::Text, true, "session that the device is mapped in",
@@ -196,6 +203,15 @@ const Table<Path> kTablePath = {
      &Path::reconnects},
     {"reconnects_failed", "FAILED", Unit::Count, false, "attempts to do so that failed",
      &Path::reconnects_failed},
+    {"attempts", "ATTEMPTS", Unit::Count, false,
+     "attempts in a row that it has begun by itself; null if the module does not tell it",
+     &Path::attempts},
+    {"next_attempt_ms", "NEXT", Unit::Milliseconds, false,
+     "milliseconds to the next one; null if none is to come", next_attempt_of},
+    {"last_reason", "LAST REASON", Unit::Text, false,
+     "why it lost its last connection, or did not get one, in words; null if the module does not "
+     "tell it",
+     &Path::last_reason},
     {"proven", "PROVEN", Unit::Text, false,
      "key and generation by which both sides have proven who they are, or none; null if the "
      "module does not tell it",
@@ -390,10 +406,18 @@ const Kind kEventKind = {
     "event",
     "events",
     {
+	{"time", "TIME", Unit::Text, true, "when it came, with the distance from UTC"},
+	{"event", "EVENT", Unit::Text, true,
+	 "path-lost, path-back, path-gave-up, session-lost, session-back, disk-offline, "
+	 "disk-online, disk-slow, disk-answers, disk-resize, session-add, hca-remove ..."},
 	{"action", "ACTION", Unit::Text, true, "add, change, remove ..."},
 	{"subsystem", "SUBSYSTEM", Unit::Text, true,
 	 "block, rnbd-client, rtrs-client, infiniband ..."},
 	{"object", "OBJECT", Unit::Text, true, "name of the device"},
+	{"session", "SESSION", Unit::Text, true, "its session; null if it has none"},
+	{"path", "PATH", Unit::Text, true, "the path; null if it is about none"},
+	{"reason", "REASON", Unit::Text, true,
+	 "what has gone wrong, in words; null if nothing has, or the module does not tell it"},
 	{"properties", "PROPERTIES", Unit::Text, true, "what the kernel adds to the event"},
     },
 };

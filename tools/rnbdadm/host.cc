@@ -332,6 +332,13 @@ double Host::now() const
 	return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
 }
 
+double Host::wall_clock() const
+{
+	struct timespec t = {};
+	clock_gettime(CLOCK_REALTIME, &t);
+	return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
 void Host::sleep(double seconds)
 {
 	struct timespec t = {};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ struct KernelKey {
 	std::int32_t serial = 0;
 	std::string type, description;
 	int error = 0;
+};
+
+// A message of the kernel, and when it came, in seconds since 1970.
+struct KernelEvent {
+	double time = 0;
+	std::map<std::string, std::string> properties;
 };
 
 class Host {
@@ -104,8 +111,15 @@ public:
 	// Descriptor of the standard input.
 	virtual int input() const;
 
+	// Calls `take` for each event of these subsystems until it returns false or `seconds` are
+	// over (0: never). Failure.
+	virtual void watch_events(const std::vector<std::string> &subsystems, double seconds,
+				  const std::function<bool(const KernelEvent &)> &take) const;
+
 	// Seconds on a clock that only goes forward.
 	virtual double now() const;
+	// Seconds since 1970.
+	virtual double wall_clock() const;
 	virtual void sleep(double seconds);
 
 private:

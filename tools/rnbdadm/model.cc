@@ -116,6 +116,12 @@ void read_counts(const Host &host, Path &path)
 		path.counts.failed_over = n[5];
 }
 
+Text optional_text(const Host &host, const std::string &path)
+{
+	std::optional<std::string> content = host.read(path);
+	return content ? Text(trim(*content)) : Text();
+}
+
 Path read_path(const Host &host, const Session &session, const std::string &name)
 {
 	Path path;
@@ -136,18 +142,12 @@ Path read_path(const Host &host, const Session &session, const std::string &name
 	read_reconnects(host, path);
 	path.heartbeats_missed = host.number(path.folder + "/heartbeats_missed");
 	path.last_error = host.integer(path.folder + "/last_error");
+	path.last_reason = optional_text(host, path.folder + "/last_reason");
 	path.attempts = host.number(path.folder + "/attempts");
 	path.next_attempt_ms = host.integer(path.folder + "/next_attempt_ms");
-	if (auto proven = host.read(path.folder + "/proven"))
-		path.proven = trim(*proven);
+	path.proven = optional_text(host, path.folder + "/proven");
 	path.errors = read_kinds(host, path.folder + "/stats/errors");
 	return path;
-}
-
-Text optional_text(const Host &host, const std::string &path)
-{
-	std::optional<std::string> content = host.read(path);
-	return content ? Text(trim(*content)) : Text();
 }
 
 Session read_session(const Host &host, bool server, const std::string &name)

@@ -38,6 +38,7 @@ struct Path {
 	Integer reconnects, reconnects_failed;
 	Number heartbeats_missed; // intervals since the server's last word
 	Integer last_error;	  // of an attempt or a connection, a negative errno
+	Text last_reason;	  // in words
 	Number attempts;	  // in a row, automatic ones
 	Integer next_attempt_ms;  // -1: there is none
 	Text proven;		  // "<key>:<generation>", or none

@@ -51,9 +51,9 @@ void DeviceEvents::add(DeviceEvent event)
 
 void DeviceEvents::run()
 {
-	const Pending now = pending_.with([](Pending &p) { return cxxrt::exchange(p, Pending()); });
-	for (u32 i = 0; i < now.count(); i++)
-		send(now[i]);
+	DeviceEvent event;
+	while (pending_.with([&](Pending &p) { return p.take(event); }))
+		send(event);
 }
 
 // With what udev and multipath need to tell the disk, in the event itself.

@@ -6,9 +6,9 @@
 // waits for an event.
 #pragma once
 
+#include <cxxrt/event_queue.hh>
 #include <cxxrt/guarded.hh>
 #include <cxxrt/work.hh>
-#include <rnbd/pure/event_queue.hh>
 #include <rnbd/wire/units.hh>
 
 namespace rnbd::client {
@@ -39,7 +39,7 @@ public:
 
 private:
 	// Only a device that the system falls behind with has more than a few.
-	using Pending = EventQueue<DeviceEvent, kEventKinds>;
+	using Pending = cxxrt::EventQueue<DeviceEvent, kEventKinds + 2>;
 
 	void run();
 	void send(DeviceEvent event);

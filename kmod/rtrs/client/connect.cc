@@ -85,7 +85,9 @@ int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
 	default:
 		log_warning_limited(path.log_name(), "con %u: %s: %d", con->cid(),
 				    rdma_event_msg(event->event), event->status);
-		path.fail(err::econnreset, PathError::Disconnected);
+		path.fail(err::econnreset, PathError::Disconnected,
+			  event->event == RDMA_CM_EVENT_UNREACHABLE ? PathReason::NoAnswer
+								    : PathReason::None);
 		break;
 	}
 	return 0;
@@ -132,7 +134,10 @@ void ClientConnection::on_rejected(rdma_cm_event &event)
 	const Error reason = data ? parse_reject(ByteView(data, size)) : err::econnreset;
 	log_warning_limited(path_.log_name(), "con %u: rejected: %s, errno %d", cid(),
 			    rdma_reject_msg(id_, event.status), reason.code());
-	path_.fail(reason, PathError::Connect);
+	path_.fail(reason, PathError::Connect,
+		   data						  ? PathReason::Refused
+		   : event.status == IB_CM_REJ_INVALID_SERVICE_ID ? PathReason::NobodyListens
+								  : PathReason::Disconnected);
 }
 
 void ClientConnection::on_qp_event(ib_event *event, void *context)

@@ -25,6 +25,7 @@ Result<Box<ClientModule>> ClientModule::create()
 	m->workqueue = TRY(Workqueue::create("rtrs_client_wq", kFlags, WQ_MAX_ACTIVE));
 	m->attempts = TRY(Workqueue::create("rtrs_client_connect", kFlags, WQ_MAX_ACTIVE));
 	m->ticks = TRY(Workqueue::create("rtrs_client_tick", kFlags, WQ_MAX_ACTIVE));
+	m->events = TRY(Workqueue::create("rtrs_client_events", WQ_UNBOUND));
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-client">()));
 	m->debug_dir = DebugDir::create("rtrs-client");
 	return m;

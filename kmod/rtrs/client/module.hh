@@ -15,13 +15,14 @@ struct ClientModule {
 	// ENOMEM, EEXIST. May sleep.
 	static Result<cxxrt::Box<ClientModule>> create();
 
-	// Three queues, so that no item waits for one of its own queue, nor behind those that wait
-	// long (Documentation/locking.md). Unbound, because items sleep; each with a rescuer,
-	// because the disks above may be what memory is written to. The limits can be lowered below
-	// /sys/devices/virtual/workqueue, which tests do.
+	// Queues such that no item waits for one of its own queue, nor behind those that wait
+	// long (Documentation/locking.md). Unbound, because items sleep; with a rescuer each of
+	// those that requests wait for: the disks above may be what memory is written to. The
+	// limits can be lowered below /sys/devices/virtual/workqueue, which tests do.
 	cxxrt::Workqueue workqueue; // owners of paths: the ends of paths, and pauses
 	cxxrt::Workqueue attempts;  // attempts to connect, which wait for peers
 	cxxrt::Workqueue ticks;	    // heartbeats and deadlines, which wait for nobody
+	cxxrt::Workqueue events;    // what user space is told; without a rescuer
 	cxxrt::DeviceClass device_class;
 	cxxrt::DebugDir debug_dir;
 	// Every session that is open or about to be, for names must be unique.

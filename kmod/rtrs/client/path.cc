@@ -58,28 +58,29 @@ bool Path::same_addresses(const rtrs_addr_pair &pair)
 
 // ---- wishes ----
 
-void Path::fail(Error error, PathError kind)
+void Path::fail(Error error, PathError kind, PathReason reason)
 {
 	// A server tells nobody what is wrong with a proof, but ends the path (protocol J.3).
 	if (READ_ONCE(proof_sent_) && error == err::econnreset)
 		error = err::ekeyrejected;
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		if (!note_failure(error, kind))
+		if (!note_failure(error, kind, reason))
 			return;
 	}
 	tell_failure();
 }
 
 // Under state_lock_. False if it has failed already, or has nothing to lose.
-bool Path::note_failure(Error error, PathError kind)
+bool Path::note_failure(Error error, PathError kind, PathReason reason)
 {
 	const State next = after_error(state_);
 	if (next == state_)
 		return false;
 	stats_->error(state_ == State::Connecting ? PathError::Connect : kind);
 	error_ = error.code();
-	WRITE_ONCE(last_error_, error.code());
+	last_failure_ = {error.code(),
+			 reason == PathReason::None ? reason_of(kind, error) : reason};
 	const bool recovers = state_ == State::Connected;
 	set_state(next);
 	if (recovers)
@@ -207,6 +208,27 @@ Error Path::failure()
 	return error_ ? Error::from_code(error_) : err::econnaborted;
 }
 
+// By the owner: to user space, of a path that is to stay.
+void Path::announce(SessionEvent::Kind kind)
+{
+	SessionEvent event;
+	event.kind = kind;
+	event.path = index_;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		if (ending_)
+			return;
+		if (kind == SessionEvent::Kind::PathLost && !error_) {
+			event.reason = PathReason::Asked;
+		} else if (kind != SessionEvent::Kind::PathBack) {
+			event.error = last_failure_.error;
+			event.reason = last_failure_.reason;
+		}
+	}
+	rtrs_addr_print_pair(&pair_.src, &pair_.dst, event.name.data(), RTRS_PAIR_TEXT);
+	session_.events().add(event);
+}
+
 void Path::attempt_ended()
 {
 	{
@@ -288,7 +310,8 @@ void Path::attempt()
 	const Status s = connect();
 	if (!s.ok()) {
 		// Not if fail() or a close came first.
-		fail(s.error(), PathError::Connect);
+		fail(s.error(), PathError::Connect,
+		     unanswered_ ? PathReason::NoAnswer : PathReason::None);
 		return;
 	}
 	// Whatever was told of it: it works.
@@ -313,8 +336,10 @@ void Path::attempt()
 	patience_.reset();
 	connected_at_ = jiffies;
 	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
-	if (was_up_)
+	if (was_up_) {
 		stats_->reconnected();
+		announce(SessionEvent::Kind::PathBack);
+	}
 	WRITE_ONCE(was_up_, true);
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
 	heartbeat_.start(&*connections_[0], ticks_queue_);
@@ -331,10 +356,12 @@ bool Path::step_after_failed_attempt()
 		return false;
 	}
 	stats_->reconnect_failed();
-	if (refused_)
+	if (refused_) {
+		announce(SessionEvent::Kind::PathGaveUp);
 		go(State::Closing);
-	else
+	} else {
 		go(State::Reconnecting);
+	}
 	attempt_ended();
 	return true;
 }
@@ -382,6 +409,7 @@ bool Path::step_reconnecting()
 	WRITE_ONCE(pausing_, false);
 	if (!soon && !may_reconnect(attempts, session_.max_reconnects())) {
 		log_warning(log_name(), "giving up after %u attempts", attempts);
+		announce(SessionEvent::Kind::PathGaveUp);
 		go(State::Closing);
 		return true;
 	}

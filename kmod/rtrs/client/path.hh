@@ -25,6 +25,7 @@
 #include <rtrs/client/exchange.hh>
 #include <rtrs/client/limits.hh>
 #include <rtrs/client/request.hh>
+#include <rtrs/client/session_events.hh>
 #include <rtrs/client/stats.hh>
 #include <rtrs/core/device.hh>
 #include <rtrs/core/heartbeat.hh>
@@ -98,8 +99,8 @@ public:
 	// ---- called from connections, in any context ----
 
 	// Something went wrong: leaves Connected or Connecting, if it is in one of them.
-	// `kind` is how it is counted while the path is connected.
-	void fail(Error error, PathError kind);
+	// `kind` is how it is counted while the path is connected, `reason` what is known beyond.
+	void fail(Error error, PathError kind, PathReason reason = PathReason::None);
 	// Wakes the owner out of await().
 	void wake() { changed_.wake_all(); }
 	// Leaves Connected or Connecting, if it is there, and comes back at once, for an attempt of
@@ -219,7 +220,8 @@ private:
 	u32 attempts_ended() const { return smp_load_acquire(&attempts_ended_); }
 	void kick() { work_.requeue_after(workqueue_, 0); }
 	Error failure();
-	bool note_failure(Error error, PathError kind);
+	bool note_failure(Error error, PathError kind, PathReason reason = PathReason::None);
+	void announce(SessionEvent::Kind kind);
 	void tell_failure();
 	void wait_state_change();
 
@@ -284,6 +286,7 @@ private:
 	void show_latency(cxxrt::SysfsText &out);
 	void show_heartbeats_missed(cxxrt::SysfsText &out);
 	void show_last_error(cxxrt::SysfsText &out);
+	void show_last_reason(cxxrt::SysfsText &out);
 	void show_attempts(cxxrt::SysfsText &out);
 	void show_next_attempt(cxxrt::SysfsText &out);
 	void show_proven(cxxrt::SysfsText &out);
@@ -307,8 +310,12 @@ private:
 	// The state and the wishes to its owner; written under state_lock_.
 	cxxrt::SpinLock state_lock_{cxxrt::lock_class<"rtrs_path_state">()};
 	ClientPathState state_ = ClientPathState::Connecting;
-	int error_ = 0;		 // why the running attempt failed; the first error counts
-	int last_error_ = 0;	 // of any attempt or connection; stays
+	int error_ = 0; // why the running attempt failed; the first error counts
+	// Of any attempt or connection; stays.
+	struct LastFailure {
+		int error = 0;
+		PathReason reason = PathReason::None;
+	} last_failure_;
 	u32 attempts_ = 0;	 // automatic ones since the path was connected
 	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
 	bool now_ = false;	 // reconnect without a long pause

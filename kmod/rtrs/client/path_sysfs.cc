@@ -20,6 +20,7 @@ constinit const SysfsFile<Path> Path::kFiles[] = {
     SysfsFile<Path>::read_only("cur_latency", &Path::show_latency),
     SysfsFile<Path>::read_only("heartbeats_missed", &Path::show_heartbeats_missed),
     SysfsFile<Path>::read_only("last_error", &Path::show_last_error),
+    SysfsFile<Path>::read_only("last_reason", &Path::show_last_reason),
     SysfsFile<Path>::read_only("attempts", &Path::show_attempts),
     SysfsFile<Path>::read_only("next_attempt_ms", &Path::show_next_attempt),
     SysfsFile<Path>::read_only("proven", &Path::show_proven),
@@ -103,7 +104,18 @@ void Path::show_heartbeats_missed(SysfsText &out)
 
 void Path::show_last_error(SysfsText &out)
 {
-	out.print("%d\n", READ_ONCE(last_error_));
+	LockGuard<SpinLock> held(state_lock_);
+	out.print("%d\n", last_failure_.error);
+}
+
+void Path::show_last_reason(SysfsText &out)
+{
+	LastFailure last;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		last = last_failure_;
+	}
+	out.print("%s\n", ReasonText(last.reason, last.error).c_str());
 }
 
 void Path::show_attempts(SysfsText &out)

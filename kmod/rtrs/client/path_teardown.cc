@@ -24,6 +24,9 @@ void Path::tear_down()
 		device_.reset();
 		return;
 	}
+	// What follows may wait for others: who watches learns of it now.
+	if (reported_up_)
+		announce(SessionEvent::Kind::PathLost);
 	// 1. Submitters and handlers that saw the path alive have posted when this returns, and
 	// those who come later see that it is not.
 	WRITE_ONCE(posting_, false);

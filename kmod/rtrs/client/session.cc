@@ -191,8 +191,9 @@ void Session::abandon()
 		path.request_end();
 }
 
-// The order: no more operations; no more events; paths ended, and with them the requests; files;
-// permits, which the ends of requests gave back.
+// The order: no more operations; the user hears nothing more; paths ended, and with them the
+// requests; no more events, which are the device's; files; permits, which the ends of requests gave
+// back.
 void Session::shut_down()
 {
 	abandon();
@@ -201,6 +202,7 @@ void Session::shut_down()
 	// No lock: nobody else changes the list any more.
 	while (!paths_.empty())
 		retire(*paths_.begin());
+	events_.stop();
 	remove_files();
 	permits_.wait_all_back();
 }
@@ -353,8 +355,10 @@ Status Session::path_up(Path &path)
 	path.counted = true;
 	// There is another way now.
 	leave_dead_ports();
-	if (paths_up_++ == 0 && events_enabled_)
-		link_event_(user_, RTRS_CLT_RECONNECTED);
+	if (paths_up_++ || !events_enabled_)
+		return {};
+	events_.add({.kind = SessionEvent::Kind::Back});
+	link_event_(user_, RTRS_CLT_RECONNECTED);
 	return {};
 }
 
@@ -365,6 +369,7 @@ void Session::path_down(Path &path)
 	if (--paths_up_ || !events_enabled_)
 		return;
 	log_warning(name(), "disconnected: no path is left");
+	events_.add({.kind = SessionEvent::Kind::Lost});
 	link_event_(user_, RTRS_CLT_DISCONNECTED);
 }
 

@@ -13,6 +13,7 @@
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/permits.hh>
+#include <rtrs/client/session_events.hh>
 #include <rtrs/pure/policy.hh>
 #include <rtrs/pure/session_settings.hh>
 #include <rtrs/pure/sysfs_text.hh>
@@ -95,6 +96,8 @@ public:
 	// A path left CONNECTED: it may have carried a fence. Any context.
 	void path_left() { fence_changed_.wake_all(); }
 	bool pair_in_use(const Path &self, const rtrs_addr_pair &pair);
+	kobject *device_kobj() const { return device_.kobj(); }
+	SessionEvents &events() { return events_; }
 	kobject *paths_dir() const { return paths_dir_.kobj(); }
 	const cxxrt::DebugDir &debug_dir() const { return debug_dir_; }
 
@@ -217,6 +220,7 @@ private:
 
 	Permits permits_;
 	cxxrt::PerCpu<LastPath> last_path_; // of round-robin
+	SessionEvents events_{*this};
 	cxxrt::ClassDevice device_;
 	cxxrt::SysfsDir paths_dir_;
 	cxxrt::DebugDir debug_dir_;

@@ -54,6 +54,7 @@ FORMATS = {
     f"{SERVER_PATH}/proven": PROVEN,
     **{f"{CLIENT_PATH}/{name}": r"\d+" for name in ("heartbeats_missed", "attempts")},
     f"{CLIENT_PATH}/last_error": r"0|-\d+",
+    f"{CLIENT_PATH}/last_reason": "none",
     f"{CLIENT_PATH}/next_attempt_ms": r"-1|\d+",
     f"{CLIENT_PATH}/stats/reset_all": RESET_ALL,
     f"{CLIENT_PATH}/stats/reconnects": r"\d+ \d+",

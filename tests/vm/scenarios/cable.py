@@ -9,7 +9,7 @@ from vmlab import fio, rnbd
 from vmlab.channel import Job, scale
 from vmlab.lab import Lab
 from vmlab.machine import Machine
-from vmlab.multipath import SESSION, connects, wait_back, wait_lost
+from vmlab.multipath import SESSION, connects, folder, wait_back, wait_lost
 
 OURS = ("client", "server")
 OWN_GAP = 1.0
@@ -44,6 +44,10 @@ def lose_and_find(lab: Lab, machine: Machine, nic: int, out: float, loss: float)
     set_cable(lab, machine, nic, False)
     lab.client.run(f"sleep {out}")
     wait_lost(lab, nic, before, loss)
+    # An attempt may have failed since.
+    why = rnbd.read(lab.client, f"'{folder(lab, nic)}/last_reason'")
+    first = "port down" if machine is lab.client else "no heartbeat"
+    rnbd.check(why in (first, "no answer"), f"the reason of the loss is {why!r}, not {first!r}")
     set_cable(lab, machine, nic, True)
     return wait_back(lab, nic, before, 60)
 

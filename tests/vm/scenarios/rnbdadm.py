@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The administration tool maps, shows, counts, changes paths, explains and unmaps."""
 
+import json
+import re
+
 from vmlab import rnbd
 from vmlab.admin import Admin
 from vmlab.lab import Lab
@@ -53,6 +56,62 @@ def run(lab: Lab) -> None:
 
     unmapping(lab, client, disk)
     interrupted(lab, client, disk, first)
+    telling(lab, client, server, disk)
+
+
+def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
+    """Each loss of a path, its end, and the session's, with reason and time, as it happens."""
+    paths = [f"{lab.client.address(n)}@{lab.server.address(n)}" for n in (0, 1)]
+    client.run(f"map {disk} -s told -p {paths[0]} -p {paths[1]} --no-path-timeout 120")
+    monitor = lab.client.spawn(f"{client.program} monitor -o json >/tmp/events || true", 300)
+    rnbd.wait_until(lab.client, "pgrep -f 'rnbdadm monitor' >/dev/null", 20, "monitor runs")
+    folders = ["/sys/class/rtrs-client/told/paths/" + "@".join(f"ip:{a}" for a in path.split("@")) for path in paths]
+
+    def reason(nic: int, *words: str) -> None:
+        options = " || ".join(f"grep -qx '{word}' '{folders[nic]}/last_reason'" for word in words)
+        rnbd.wait_until(lab.client, options, 90, f"the reason of path {nic} is {words}")
+
+    lab.server.set_link(1, False)
+    told(lab, "path-lost", "no heartbeat", paths[1])
+    reason(1, "no answer")
+    lab.server.set_link(1, True)
+    told(lab, "path-back", None, paths[1])
+    client.run("session set told reconnect-attempts=1")
+    server.run("server pause")
+    for path in paths:
+        told(lab, "path-lost", "disconnected", path)
+    told(lab, "session-lost", None)
+    for nic, path in enumerate(paths):
+        reason(nic, "nobody listens")
+        told(lab, "path-gave-up", "nobody listens", path)
+    told(lab, "disk-offline", None)
+    shown = client.json(f"path show {paths[0]}", "path")
+    rnbd.equal((shown["last_reason"], shown["attempts"], shown["next_attempt_ms"]), ("nobody listens", 1, None),
+               "what the path says")
+    rnbd.check("nobody listens" in client.run("explain rnbd0", 12), "explain says the reason")
+    server.run("server resume")
+    client.run("recover told")
+    told(lab, "path-back", None, paths[0], 1)
+    told(lab, "path-back", None, paths[1], 2)
+    told(lab, "session-back", None)
+    client.run(f"path disconnect {paths[1]}")
+    told(lab, "path-lost", "asked for", paths[1])
+    client.run("unmap --all")
+    told(lab, "session-remove", None)
+    lab.client.run("pkill -f 'rnbdadm monitor'")
+    lab.client.wait(monitor)
+    for line in lab.client.run("cat /tmp/events").splitlines():
+        row = json.loads(line)
+        rnbd.check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", row["time"]), f"time of {row}")
+
+
+def told(lab: Lab, event: str, reason: str | None, path: str = "", count: int = 1) -> None:
+    """monitor has printed that so often, for that path of two addresses."""
+    name = "@".join(f"ip:{a}" for a in path.split("@")) if path else None
+    wanted = "".join(f'.*"{key}":{json.dumps(value)}' for key, value in
+                     (("event", event), ("path", name), ("reason", reason)))
+    rnbd.wait_until(lab.client, f"[ $(grep -c '{wanted}' /tmp/events) -ge {count} ]", 60,
+                    f"{event} of {path}: {reason}")
 
 
 def interrupted(lab: Lab, client: Admin, disk: str, path: str) -> None:

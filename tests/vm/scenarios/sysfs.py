@@ -15,7 +15,8 @@ CLIENT = (
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
     ("dst_addr", RO, False), ("cur_latency", RO, False),
-    ("heartbeats_missed", RO, True), ("last_error", RO, True), ("attempts", RO, True), ("next_attempt_ms", RO, True),
+    ("heartbeats_missed", RO, True), ("last_error", RO, True), ("last_reason", RO, True),
+    ("attempts", RO, True), ("next_attempt_ms", RO, True),
     ("reconnect", RW, False), ("disconnect", RW, False),
     ("remove_path", RW, False), ("stats/cpu_migration_from", RW, False), ("stats/cpu_migration_to", RW, False),
     ("stats/reconnects", RW, False), ("stats/rdma", RW, False), ("stats/reset_all", RW, False),

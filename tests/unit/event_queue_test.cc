@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 // Which events a device that the system falls behind with still tells.
-#include <rnbd/pure/event_queue.hh>
+#include <cxxrt/event_queue.hh>
 
-using namespace rnbd;
+using namespace cxxrt;
 
 namespace {
 
 enum class Kind : u8 { Down, Up, Resized };
-using Queue = EventQueue<Kind, 3>;
+using Queue = EventQueue<Kind, 5>;
 
-std::string told(const Queue &queue)
+std::string told(Queue queue)
 {
 	std::string text;
-	for (u32 i = 0; i < queue.count(); i++)
-		text += "dur"[static_cast<int>(queue[i])];
+	for (Kind kind; queue.take(kind);)
+		text += "dur"[static_cast<int>(kind)];
 	return text;
 }
 
@@ -49,6 +49,29 @@ TEST(EventQueue, ForgetsTheOldestThatComesAgain)
 	EXPECT_EQ(told(with("dudur"
 			    "r")),
 		  "udurr");
+}
+
+TEST(EventQueue, GivesOutTheOldestAndHasRoomAgain)
+{
+	Queue queue = with("dudur");
+	Kind kind{};
+	ASSERT_TRUE(queue.take(kind));
+	EXPECT_EQ(kind, Kind::Down);
+	queue.add(Kind::Up);
+	EXPECT_EQ(told(queue), "uduru");
+	Queue none;
+	EXPECT_FALSE(none.take(kind));
+}
+
+// Where all are different the oldest goes.
+TEST(EventQueue, MoreKindsThanRoom)
+{
+	EventQueue<int, 2> queue;
+	for (int i = 1; i <= 4; i++)
+		queue.add(i);
+	int event = 0;
+	ASSERT_TRUE(queue.take(event));
+	EXPECT_EQ(event, 3);
 }
 
 // The last one of each kind, in the order of these, whatever came before.

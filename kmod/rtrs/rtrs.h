@@ -178,9 +178,10 @@ struct rtrs_clt_request {
 	 * Exactly once for each request that was accepted: 0, the server's errno, or what became
 	 * of the path. Softirq, or process context while a path is torn down. The slot is free
 	 * when it is called. `batch` may be null; else requests of the block layer can be added to
-	 * it, which end together with others that have been answered, very soon.
+	 * it, which end together with others that have been answered, very soon. `now`: a look at
+	 * ktime_get_ns() for all that end together.
 	 */
-	void (*done)(void *priv, int status, struct io_comp_batch *batch);
+	void (*done)(void *priv, int status, struct io_comp_batch *batch, u64 now);
 };
 
 /*

@@ -149,8 +149,10 @@ TEST(ImmLayout, TypesAtTheClient)
 		Immediate imm = Immediate::from_value(type << 28 | 36);
 		Result<ClientImm> service = l.decode_at_client(imm, kService);
 		Result<ClientImm> io = l.decode_at_client(imm, kIo);
+		Result<ClientImm> response = l.decode_response(imm);
+		EXPECT_EQ(code(response), type == 1 || type == 2 ? 0 : -71);
 		if (type == 1 || type == 2) {
-			for (Result<ClientImm> *r : {&service, &io}) {
+			for (Result<ClientImm> *r : {&service, &io, &response}) {
 				ASSERT_TRUE(r->ok());
 				EXPECT_EQ((*r)->kind, ClientImm::Kind::Response);
 				EXPECT_EQ((*r)->slot.value, 36u);

@@ -10,7 +10,9 @@ using namespace rtrs;
 TEST(RegistrationGate, TwoPassThenAllWait)
 {
 	RegistrationGate g;
+	EXPECT_TRUE(g.is_open());
 	EXPECT_EQ(g.pass(), GatePass::Post);
+	EXPECT_FALSE(g.is_open());
 	EXPECT_EQ(g.pass(), GatePass::PostSignaled);
 	EXPECT_EQ(g.pass(), GatePass::Hold);
 	EXPECT_EQ(g.pass(), GatePass::Hold);
@@ -18,7 +20,9 @@ TEST(RegistrationGate, TwoPassThenAllWait)
 	g.completed(true);
 	EXPECT_EQ(g.pass(), GatePass::Hold);
 	g.completed(true);
+	EXPECT_FALSE(g.is_open());
 	g.completed(false);
+	EXPECT_TRUE(g.is_open());
 	EXPECT_EQ(g.pass(), GatePass::Post);
 }
 

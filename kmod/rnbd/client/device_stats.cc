@@ -54,9 +54,9 @@ Status DeviceStats::create_files(kobject *parent)
 	return {};
 }
 
-void DeviceStats::finished(const request *rq, u64 began_ns)
+void DeviceStats::finished(const request *rq, u64 took)
 {
-	const u32 row = microsecond_row(ktime_get_ns() - began_ns);
+	const u32 row = microsecond_row(took);
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
 		live_.inc(&Counters::read_us, row);

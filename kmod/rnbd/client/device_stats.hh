@@ -36,8 +36,8 @@ public:
 	// Any context.
 	void count(u64 Counters::*what) { live_.inc(what); }
 	// The server has answered, or nobody will: how long the request took from its first
-	// arrival.
-	void finished(const request *rq, u64 began_ns);
+	// arrival, in ns.
+	void finished(const request *rq, u64 took);
 
 private:
 	void show_requests(cxxrt::SysfsText &out);

@@ -102,14 +102,17 @@ inline void note_end(request *rq)
 {
 	Device &device = *static_cast<Device *>(rq->q->queuedata);
 	trace::io_end(device, rq);
-	device.stats().finished(rq, IoRequest::of(rq)->began_ns);
+	const IoRequest &io = *IoRequest::of(rq);
+	device.stats().finished(rq, io.ended_ns - io.began_ns);
 }
 
 // Softirq, or process context of a poller or of a path that ends.
-void io_done(void *priv, int status, io_comp_batch *batch)
+void io_done(void *priv, int status, io_comp_batch *batch, u64 now)
 {
 	request *rq = static_cast<request *>(priv);
-	IoRequest::of(rq)->status = status;
+	IoRequest &io = *IoRequest::of(rq);
+	io.status = status;
+	io.ended_ns = now;
 	note_durability(rq, status);
 	if (blk_mq_complete_request_remote(rq))
 		return;

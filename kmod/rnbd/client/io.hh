@@ -19,6 +19,7 @@ struct alignas(scatterlist) IoRequest {
 	u32 open_number = 0; // of the device when it was sent
 	// When the block layer gave it to us first, by ktime_get_ns().
 	u64 began_ns = 0;
+	u64 ended_ns = 0; // when the transport gave it back
 	// Since when it has met no path; earlier than began_ns: it has not yet.
 	u64 missed_ns = 0;
 	cxxrt::ListNode waiting_node; // of WaitingRequests

@@ -109,7 +109,7 @@ Status Message::send(const Content &content, const u32 *epoch)
 }
 
 // Softirq, or process context while a path ends.
-void Message::done(void *priv, int status, io_comp_batch *)
+void Message::done(void *priv, int status, io_comp_batch *, u64)
 {
 	Message *self = static_cast<Message *>(priv);
 	Session &session = self->session_;

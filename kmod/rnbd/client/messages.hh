@@ -58,7 +58,7 @@ public:
 	u32 slot() const { return slot_; }
 
 private:
-	static void done(void *priv, int status, io_comp_batch *);
+	static void done(void *priv, int status, io_comp_batch *, u64);
 	friend class MessageReserve;
 	Status begin(const Content &content);
 	Status send(const Content &content, const u32 *epoch);

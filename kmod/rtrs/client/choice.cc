@@ -43,20 +43,6 @@ Path *Session::choose(const TriedPaths &tried)
 	return choose_least(paths_, usable, [](const Path &path) { return path.inflight(); });
 }
 
-Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
-{
-	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
-		return err::einval;
-	const RcuReader reader;
-	// With one path there is no choice, whatever the policy.
-	if (Path *path = paths_.only(); path && kind == SubmitKind::New && path->connected())
-	    [[likely]] {
-		trace::choice(*this, path, request, kind);
-		return path->submit(request);
-	}
-	return choose_and_submit(request, kind);
-}
-
 // Under RcuReader.
 noinline Status Session::choose_and_submit(const rtrs_clt_request &request, SubmitKind kind)
 {

@@ -17,6 +17,9 @@ public:
 	CompletionEntry &operator=(const CompletionEntry &) = delete;
 
 	ib_cqe *get() { return &cqe_; }
+	// Whether a work request names an entry of this kind, and whose it is then.
+	static bool is(const ib_cqe *cqe) { return cqe && cqe->done == done; }
+	static T &owner(ib_cqe *cqe) { return *container_of(cqe, CompletionEntry, cqe_)->owner_; }
 
 private:
 	static void done(ib_cq *, ib_wc *wc)

@@ -4,6 +4,7 @@
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/connection.hh>
 #include <rtrs/client/path.hh>
+#include <rtrs/client/response.hh>
 #include <rtrs/client/session.hh>
 
 using namespace cxxrt;
@@ -38,10 +39,19 @@ Status ClientConnection::provide_receives(u32 count, bool with_memory)
 						  DMA_FROM_DEVICE));
 	u32 offset = 0;
 	for (Receive &r : receives_) {
-		r.bind(this, offset);
+		ib_sge memory{};
+		if (with_memory)
+			memory = {messages_.dma_addr() + offset, kAnswerSize,
+				  path_.device().pd()->local_dma_lkey};
+		r.bind(this, offset, memory);
 		offset += kAnswerSize;
 	}
 	return {};
+}
+
+inline Status ClientConnection::post(const Receive &receive)
+{
+	return Status::from_code(ib_post_recv(qp, &receive.work_request(), nullptr));
 }
 
 Status ClientConnection::start_receives()
@@ -51,21 +61,6 @@ Status ClientConnection::start_receives()
 	return {};
 }
 
-Status ClientConnection::post(Receive &receive)
-{
-	if (!messages_)
-		return post_empty_recv(receive.cqe());
-	ib_sge sge{};
-	sge.addr = messages_.dma_addr() + receive.offset();
-	sge.length = kAnswerSize;
-	sge.lkey = qp->pd->local_dma_lkey;
-	ib_recv_wr wr{};
-	wr.wr_cqe = receive.cqe();
-	wr.sg_list = &sge;
-	wr.num_sge = 1;
-	return Status::from_code(ib_post_recv(qp, &wr, nullptr));
-}
-
 void Receive::on_done(const ib_wc &wc)
 {
 	connection_->on_receive(*this, wc);
@@ -73,12 +68,17 @@ void Receive::on_done(const ib_wc &wc)
 
 void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 {
-	if (wc.status != IB_WC_SUCCESS) {
+	count_completion();
+	received(receive, wc);
+}
+
+[[gnu::always_inline]] inline void ClientConnection::received(Receive &receive, const ib_wc &wc)
+{
+	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
 		on_broken(wc);
 		return;
 	}
 	counters().inc(&WrCounters::recv_completions);
-	count_completion();
 	path_.on_traffic();
 
 	const bool is_send = wc.opcode == IB_WC_RECV;
@@ -127,7 +127,7 @@ void ClientConnection::on_invalidation(Receive &receive, const ib_wc &wc)
 }
 
 // Under RcuReader.
-void ClientConnection::post_again(Receive &receive)
+inline void ClientConnection::post_again(const Receive &receive)
 {
 	if (path_.posting())
 		if (const Status s = post(receive); !s.ok())
@@ -140,7 +140,8 @@ void ClientConnection::on_malformed(Error e)
 	path_.fail(e, PathError::Malformed);
 }
 
-ByteView ClientConnection::read(const Receive &receive, const ib_wc &wc, u8 *copy) const
+[[gnu::always_inline]] inline ByteView ClientConnection::read(const Receive &receive,
+							      const ib_wc &wc, u8 *copy) const
 {
 	messages_.sync_for_cpu(receive.offset(), kAnswerSize);
 	memcpy(copy, messages_.data() + receive.offset(), kAnswerSize);
@@ -149,17 +150,18 @@ ByteView ClientConnection::read(const Receive &receive, const ib_wc &wc, u8 *cop
 }
 
 // The RKEY_RSP that came with an immediate; the keys are whatever the server wrote there.
-Result<Rkey> ClientConnection::read_key(const Receive &receive, const ib_wc &wc) const
+[[gnu::always_inline]] inline Result<Rkey> ClientConnection::read_key(const Receive &receive,
+								      const ib_wc &wc) const
 {
-	u8 copy[kAnswerSize];
+	[[gnu::uninitialized]] u8 copy[kAnswerSize];
 	const Immediate imm = Immediate::from_network(wc.ex.imm_data);
 	return parse_rkey_response(read(receive, wc, copy), response_slot(imm));
 }
 
-Result<AnswerCapsuleFields> ClientConnection::read_capsule(const Receive &receive,
-							   const ib_wc &wc) const
+inline Result<AnswerCapsuleFields> ClientConnection::read_capsule(const Receive &receive,
+								  const ib_wc &wc) const
 {
-	u8 copy[kAnswerSize];
+	[[gnu::uninitialized]] u8 copy[kAnswerSize];
 	return parse_answer_capsule(read(receive, wc, copy));
 }
 
@@ -172,28 +174,34 @@ bool ClientConnection::take_invalidated(Rkey key)
 
 void ClientConnection::on_send_done(const ib_wc &wc)
 {
-	if (wc.status != IB_WC_SUCCESS) {
+	count_completion();
+	sent(wc);
+}
+
+[[gnu::always_inline]] inline void ClientConnection::sent(const ib_wc &wc)
+{
+	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
 		on_broken(wc);
 		return;
 	}
-	count_completion();
 	send_completed();
-	end_sent();
-	const RcuReader reader;
-	on_room();
+	if (!unsent_.empty())
+		end_sent();
+	if (waits_for_room()) {
+		const RcuReader reader;
+		on_room();
+	}
 }
 
 // The device has let go of all that was posted up to here. In the batch of the answers as a rule,
 // so that they end together; the list is empty if the completion came first.
-void ClientConnection::end_sent()
+[[gnu::always_inline]] inline void ClientConnection::end_sent()
 {
-	if (unsent_.empty())
-		return;
 	Requests answered;
 	answered.take_all(unsent_);
 	while (Request *request = answered.pop_front()) {
 		if (covers(request->place))
-			path_.finish(*request, request->status);
+			path_.end(*request, request->status);
 		else
 			unsent_.push_back(*request);
 	}
@@ -218,20 +226,29 @@ Status ClientConnection::post_invalidation(Request &request)
 
 // ---- batches of completions ----
 
+// What most are is not called by its pointer.
+[[gnu::always_inline]] inline void ClientConnection::dispatch(ib_wc &wc)
+{
+	if (Receive *receive = Receive::of(wc)) [[likely]]
+		received(*receive, wc);
+	else if (wc.wr_cqe == send_cqe())
+		sent(wc);
+	else
+		complete(cq, wc);
+}
+
 // Block requests that end in one batch end together, in one call of the block layer's; whoever it
 // is who polls a polled connection brings his own batch.
 void ClientConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 count)
 {
 	auto *con = static_cast<ClientConnection *>(base);
 	con->path_.stats().completed(count);
-	if (count == 1) {
-		complete(con->cq, *completions);
-		return;
-	}
 	io_comp_batch ended{};
-	con->ending_ = &ended;
+	con->ending_ = count > 1 ? &ended : nullptr;
+	con->batch_began_ = ktime_get_ns();
 	for (u32 i = 0; i < count; i++)
-		complete(con->cq, completions[i]);
+		con->dispatch(completions[i]);
+	con->batch_began_ = 0;
 	con->ending_ = nullptr;
 	if (ended.complete)
 		ended.complete(&ended);

@@ -34,19 +34,34 @@ class Path;
 class Receive {
 public:
 	Receive() = default;
-	void bind(ClientConnection *connection, u32 offset)
+	// `memory`: in the connection's buffer, at `offset`; length 0: none.
+	void bind(ClientConnection *connection, u32 offset, const ib_sge &memory)
 	{
 		connection_ = connection;
 		offset_ = offset;
+		memory_ = memory;
+		wr_.wr_cqe = entry_.get();
+		wr_.sg_list = &memory_;
+		wr_.num_sge = memory.length ? 1 : 0;
 	}
-	ib_cqe *cqe() { return entry_.get(); }
+	const ib_recv_wr &work_request() const { return wr_; }
 	u32 offset() const { return offset_; }
 	void on_done(const ib_wc &wc);
+	// The receive that a completion is of, null if it is of something else.
+	static Receive *of(const ib_wc &wc)
+	{
+		return Entry::is(wc.wr_cqe) ? &Entry::owner(wc.wr_cqe) : nullptr;
+	}
 
 private:
-	CompletionEntry<Receive, &Receive::on_done> entry_{this};
+	using Entry = CompletionEntry<Receive, &Receive::on_done>;
+
+	Entry entry_{this};
 	ClientConnection *connection_ = nullptr;
 	u32 offset_ = 0; // in the connection's buffer
+	// The same each time.
+	ib_sge memory_{};
+	ib_recv_wr wr_{};
 };
 
 class ClientConnection : public Connection {
@@ -140,6 +155,8 @@ public:
 	int poll(io_comp_batch *ended);
 	// In a handler: what requests that end there can be added to, or null.
 	io_comp_batch *ending() const { return ending_; }
+	// In a handler: ktime_get_ns(), of when its batch was found.
+	u64 now() const { return batch_began_ ? batch_began_ : ktime_get_ns(); }
 
 private:
 	// How far the connection manager is, as its events tell.
@@ -171,9 +188,12 @@ private:
 	Status request_connection();
 
 	static void on_batch(rtrs_connection *con, ib_wc *completions, u32 count);
+	void dispatch(ib_wc &wc);
+	void received(Receive &receive, const ib_wc &wc);
+	void sent(const ib_wc &wc);
 	void count_completion();
-	Status post(Receive &receive);
-	void post_again(Receive &receive);
+	Status post(const Receive &receive);
+	void post_again(const Receive &receive);
 	void on_invalidation(Receive &receive, const ib_wc &wc);
 	void on_malformed(Error e);
 	// Copies what lies in the receive, as many bytes as came.
@@ -194,6 +214,12 @@ private:
 		RegistrationGate gate;
 	};
 	void open_gate(const Request &request);
+	void note_gate(const Outbox &outbox);
+	// Whether on_room() has anything to do. Nobody may wait, which a handler of a send's
+	// completion sees without the lock: who collects says so before he asks for room, and asks
+	// the ledger, which has given the room back by now; who parks is a handler as this one; who
+	// is held by the gate is held for what was posted after it was seen to wait.
+	bool waits_for_room() const { return READ_ONCE(gate_waits_) || parks_ || collects(); }
 	void on_room();
 	Status post_collected(Outbox &outbox);
 	Result<bool> post_some(Requests &collected);
@@ -217,8 +243,9 @@ private:
 	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};
 	// Of the handlers, which run one after the other.
 	io_comp_batch *ending_ = nullptr;
-	Requests unsent_;    // answered, till a completion covers them
-	bool parks_ = false; // some are in Outbox::parked
+	u64 batch_began_ = 0; // 0: none is being handled
+	Requests unsent_;     // answered, till a completion covers them
+	bool parks_ = false;  // some are in Outbox::parked
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 
@@ -236,7 +263,8 @@ private:
 	// Of the chain that is being posted; likewise.
 	cxxrt::Array<ChainEntry> chain_;
 	cxxrt::Array<ib_sge> sges_;
-	bool gated_ = false; // set with the queues; Outbox::gated is there
+	bool gate_waits_ = false; // it is not open; likewise
+	bool gated_ = false;	  // set with the queues; Outbox::gated is there
 };
 
 } // namespace rtrs::client

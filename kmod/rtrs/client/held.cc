@@ -25,6 +25,13 @@ using namespace cxxrt;
 
 namespace rtrs::client {
 
+// Under the lock, whenever the gate has moved, and before anything is posted through it: who
+// handles the completion that it waits for sees that it does.
+inline void ClientConnection::note_gate(const Outbox &o)
+{
+	WRITE_ONCE(gate_waits_, !o.gate.is_open());
+}
+
 // ---- submitters; under RcuReader ----
 
 GatePass ClientConnection::pass_gate(Request &request)
@@ -37,6 +44,7 @@ GatePass ClientConnection::pass_gate(Request &request)
 		} else {
 			WRITE_ONCE(let_in_, &request);
 		}
+		note_gate(o);
 		return pass;
 	});
 }
@@ -66,6 +74,7 @@ void ClientConnection::commit()
 				break;
 			const Signal signal =
 			    pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
+			note_gate(o);
 			if (!TRY(post_gated(o, signal)))
 				break;
 		}
@@ -81,6 +90,7 @@ void ClientConnection::open_gate(const Request &request)
 	outbox_.with([&](Outbox &o) {
 		if (let_in_ == &request)
 			o.gate.answered();
+		note_gate(o);
 	});
 }
 
@@ -105,13 +115,9 @@ void ClientConnection::invalidate(Request &request)
 	}
 }
 
-// A send has completed. Answered requests first: they hold open memory. Nobody may wait, which is
-// seen without the lock: who collects says so before he asks for room, and asks the ledger, which
-// has given the room back by now; who parks is a handler as this one.
-void ClientConnection::on_room()
+// A send has completed, and somebody may wait. Answered requests first: they hold open memory.
+noinline void ClientConnection::on_room()
 {
-	if (!gated_ && !parks_ && !collects())
-		return;
 	if (!path_.posting())
 		return;
 	settle(outbox_.with([this](Outbox &o) -> Status {
@@ -127,6 +133,7 @@ void ClientConnection::on_room()
 			TRY(post_collected(o));
 		if (gated_) {
 			o.gate.completed(!o.gated->empty());
+			note_gate(o);
 			if (!o.gated->empty())
 				TRY(post_gated(o, Signal::Always));
 		}

@@ -118,11 +118,13 @@ public:
 	// Whether handlers may still post. Valid until the end of the RcuReader scope that the
 	// caller is in.
 	bool posting() const { return READ_ONCE(posting_); }
-	// `key` is that of an RKEY_RSP, if the response came with one.
+	// `key` is that of an RKEY_RSP, if the response came with one. In line: response.hh.
 	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
 	void on_traffic() { heartbeat_.on_traffic(); }
 	// The request has ended; the slot is free before done() is called.
 	void finish(Request &request, int status);
+	// The same in line: response.hh.
+	void end(Request &request, int status);
 
 	// ---- for the steps of connections, by the owner ----
 
@@ -177,6 +179,8 @@ public:
 
 	// 0: accepted. EAGAIN, ENOMEM, EMSGSIZE, EINVAL: not. The path is connected.
 	Status submit(const rtrs_clt_request &request);
+	// The same in line: submit.cc.
+	Status take(const rtrs_clt_request &request);
 	// Asks the server to end the path of this serial; none is carried yet. EAGAIN, or what the
 	// device says. Serialised by the session's fence lock.
 	Status post_fence(u32 serial);
@@ -252,10 +256,14 @@ private:
 	void move_requests(Request **first, u32 count);
 	int fail_over(Request &request);
 
-	// response.cc
+	// response.hh and response.cc
+	enum class Taken : u8 { Stray, Held, Ended, Open, Unsent };
+	void on_other_immediate(ClientConnection &con, Immediate imm);
+	void on_stray_response(ClientConnection &con, Slot slot);
+	Taken take_late_answer(ClientConnection &con, Request &r, const ClientImm &m,
+			       const Rkey *key);
 	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
-	enum class Taken : u8 { Stray, Held, Ended, Open, Unsent };
 	Taken take_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
@@ -268,7 +276,7 @@ private:
 	// submit.cc
 	ClientConnection &connection_for(const Lane &lane);
 
-	// post.cc
+	// post.hh
 	Immediate request_imm(const Request &r) const;
 	void write_message(Request &r) const;
 	// `sges`: room for what travels, see RequestWrs. They and `wrs` are read by the post.

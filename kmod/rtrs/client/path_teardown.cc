@@ -96,7 +96,7 @@ bool Path::close_request(Request &request)
 	if (in.nr_sg)
 		ib_dma_unmap_sg(device_.ibdev(), in.sg, static_cast<int>(in.nr_sg),
 				request.dma_direction());
-	stats_->finished(request.direction(), request.started_ns, request.cpu);
+	stats_->finished(request.direction(), ktime_get_ns() - request.started_ns, request.cpu);
 	return true;
 }
 
@@ -122,7 +122,7 @@ void Path::move_requests(Request **first, u32 count)
 		request.state = RequestState::Idle;
 		stats_->error(PathError::Lost);
 		trace::complete(*this, request, request.status);
-		request.in.done(request.in.priv, request.status, nullptr);
+		request.in.done(request.in.priv, request.status, nullptr, ktime_get_ns());
 	}
 }
 

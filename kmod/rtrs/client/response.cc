@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the server's immediates do (protocol A.6, A.8, B.3). Everything in them is checked: a
-// response counts only for a request that waits for one, on the connection it went out on.
+// What is rare among the server's immediates (protocol A.6, A.8, B.3), beside responses, which are
+// in response.hh; and ends of requests that no answer brings.
 #include <cxxrt/log.hh>
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/path.hh>
+#include <rtrs/client/response.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
 
@@ -11,8 +12,8 @@ using namespace cxxrt;
 
 namespace rtrs::client {
 
-// Under RcuReader, in a handler of `con`.
-void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
+// Under RcuReader, in a handler of `con`. All that is no response to a request.
+noinline void Path::on_other_immediate(ClientConnection &con, Immediate imm)
 {
 	const Result<ClientImm> decoded =
 	    session_limits_->layout.decode_at_client(imm, ConnectionId{con.cid()}, fences_);
@@ -36,7 +37,6 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 		heartbeat_.on_ack();
 		break;
 	case ClientImm::Kind::Response:
-		on_response(con, m, key);
 		break;
 	case ClientImm::Kind::FenceDone:
 		on_fence_done(m.serial);
@@ -44,57 +44,20 @@ void Path::on_immediate(ClientConnection &con, Immediate imm, const Rkey *key)
 	}
 }
 
-inline Path::Taken Path::take_answer(ClientConnection &con, Request &r, const ClientImm &m,
-				     const Rkey *key)
+// It may be in the queue already, with the poster about to say so.
+noinline Path::Taken Path::take_late_answer(ClientConnection &con, Request &r, const ClientImm &m,
+					    const Rkey *key)
 {
-	LockGuard<SpinLock> held(r.lock);
-	if (r.connection != &con)
-		return Taken::Stray;
-	if (r.state != RequestState::Posted) [[unlikely]]
-		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
-	r.status = m.error;
-	// Before the slot can be used again.
-	if (key)
-		remote_[m.slot.value].rkey = *key;
-	r.state = RequestState::Answered;
-	if (!r.registered)
-		return r.sends_pages() && !con.covers(r.place) ? Taken::Unsent : Taken::Ended;
-	// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the region
-	// is closed. In all other cases it is closed here, and the request ends when that is done:
-	// not earlier, for the memory is open, and not together with the post, for a write may be
-	// retransmitted (protocol G.1-61). A write's own key was told to nobody, and its region
-	// must not end before what is sent from it.
-	if (!m.invalidated || !con.take_invalidated(r.region.rkey()) || r.in.dir == RTRS_WRITE)
-		return Taken::Open;
-	r.registered = false;
-	return Taken::Ended;
+	con.await_poster();
+	const Taken taken = take_answer(con, r, m, key);
+	return taken == Taken::Held ? Taken::Stray : taken;
 }
 
-void Path::on_response(ClientConnection &con, const ClientImm &m, const Rkey *key)
+noinline void Path::on_stray_response(ClientConnection &con, Slot slot)
 {
-	Request &r = (*requests_)[m.slot];
-	Taken taken;
-	for (bool waited = false;; waited = true) {
-		taken = take_answer(con, r, m, key);
-		if (taken != Taken::Held || waited) [[likely]]
-			break;
-		// It may be in the queue already, with the poster about to say so.
-		con.await_poster();
-	}
-	if (taken == Taken::Stray || taken == Taken::Held) [[unlikely]] {
-		stats_->error(PathError::Stray);
-		log_warning_limited(log_name(),
-				    "con %u: response for slot %u, which waits for none", con.cid(),
-				    m.slot.value);
-		return;
-	}
-	con.passed_gate(r);
-	if (taken == Taken::Open)
-		con.invalidate(r);
-	else if (taken == Taken::Unsent)
-		con.await_sent(r);
-	else
-		finish(r, r.status);
+	stats_->error(PathError::Stray);
+	log_warning_limited(log_name(), "con %u: response for slot %u, which waits for none",
+			    con.cid(), slot.value);
 }
 
 void Request::on_invalidated(const ib_wc &wc)
@@ -108,22 +71,9 @@ void Request::on_invalidated(const ib_wc &wc)
 	con.path().finish(*this, status);
 }
 
-// The memory is out of the server's and the device's reach, and nobody else ends this request.
 void Path::finish(Request &r, int status)
 {
-	const rtrs_clt_request &in = r.in;
-	if (in.nr_sg)
-		ib_dma_unmap_sg(device_.ibdev(), in.sg, static_cast<int>(in.nr_sg),
-				r.dma_direction());
-	stats_->finished(r.direction(), r.started_ns, r.cpu);
-	if (status) [[unlikely]]
-		stats_->error(PathError::Answer);
-	trace::complete(*this, r, status);
-	const auto done = in.done;
-	void *const priv = in.priv;
-	io_comp_batch *const batch = r.connection->ending();
-	smp_store_release(&r.state, RequestState::Idle);
-	done(priv, status, batch);
+	end(r, status);
 }
 
 // ---- heartbeat ----

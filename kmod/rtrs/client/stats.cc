@@ -11,13 +11,7 @@ constexpr u64 kNsPerMs = 1'000'000;
 
 u32 latency_row(u64 ns)
 {
-	const u32 ms = static_cast<u32>(min_of<u64>(ns / kNsPerMs, ~0u));
-	return min_of(static_cast<u32>(fls(ms)), kLatencyRows - 1);
-}
-
-u32 list_row(u32 entries)
-{
-	return min_of(static_cast<u32>(order_base_2(entries)), kListRows - 1);
+	return histogram_row(ns / kNsPerMs, kLatencyRows);
 }
 
 } // namespace
@@ -32,22 +26,10 @@ Result<Box<PathStats>> PathStats::create()
 	return s;
 }
 
-void PathStats::submitted(Direction direction, u32 bytes, u32 entries)
+void PathStats::finished(Direction direction, u64 ns, int submit_cpu)
 {
-	const bool read = direction == Direction::Read;
-	live_.inc(&PathCounters::started);
-	live_.inc(read ? &PathCounters::reads : &PathCounters::writes);
-	live_.add(read ? &PathCounters::read_bytes : &PathCounters::write_bytes, u64{bytes});
-	if (entries)
-		live_.inc(&PathCounters::lists, list_row(entries));
-}
-
-void PathStats::finished(Direction direction, u64 started_ns, int submit_cpu)
-{
-	const bool read = direction == Direction::Read;
-	const u64 ns = ktime_get_ns() - started_ns;
 	const int cpu = raw_smp_processor_id();
-
+	const bool read = direction == Direction::Read;
 	live_.inc(&PathCounters::finished);
 	live_.inc(read ? &PathCounters::read_latency : &PathCounters::write_latency,
 		  latency_row(ns));
@@ -57,7 +39,7 @@ void PathStats::finished(Direction direction, u64 started_ns, int submit_cpu)
 		   (read ? &PathCounters::read_latency_max : &PathCounters::write_latency_max);
 	if (ns > READ_ONCE(max))
 		WRITE_ONCE(max, ns);
-	if (cpu != submit_cpu) {
+	if (cpu != submit_cpu) [[unlikely]] {
 		live_.inc(&PathCounters::migrated_to);
 		__atomic_fetch_add(&migrated_from_.on(submit_cpu).count, u64{1}, __ATOMIC_RELAXED);
 	}

@@ -59,8 +59,18 @@ public:
 	void remove_files() { dir_.reset(); }
 
 	// Any context.
-	void submitted(Direction direction, u32 bytes, u32 entries);
-	void finished(Direction direction, u64 started_ns, int submit_cpu);
+	void submitted(Direction direction, u32 bytes, u32 entries)
+	{
+		const bool read = direction == Direction::Read;
+		live_.inc(&PathCounters::started);
+		live_.inc(read ? &PathCounters::reads : &PathCounters::writes);
+		live_.add(read ? &PathCounters::read_bytes : &PathCounters::write_bytes,
+			  u64{bytes});
+		if (entries)
+			live_.inc(&PathCounters::lists, list_row(entries));
+	}
+	// `ns`: from its submission to its end.
+	void finished(Direction direction, u64 ns, int submit_cpu);
 	// Work completions that are handled now.
 	void completed(u32 count = 1);
 	void failed_over() { live_.inc(&PathCounters::failovers); }
@@ -79,6 +89,11 @@ public:
 	u64 reconnect_failures() const { return READ_ONCE(reconnect_failures_); }
 
 private:
+	static u32 list_row(u32 entries)
+	{
+		return cxxrt::min_of(static_cast<u32>(order_base_2(entries)), kListRows - 1);
+	}
+
 	// Since the last reset of that statistic.
 	u64 since_reset(u64 PathCounters::*member) const
 	{

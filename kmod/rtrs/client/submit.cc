@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// A request is checked, gets its connection and is mapped for the device; post.cc has what follows.
+// The way of a request out: it is checked, gets its connection, is mapped for the device, and is
+// posted (post.hh). Where a session has one path all of it is Session::submit(), in one function.
 #include <rtrs/client/path.hh>
+#include <rtrs/client/post.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
 #include <rtrs/wire/io_header.hh>
@@ -10,55 +12,45 @@ using namespace cxxrt;
 namespace rtrs::client {
 namespace {
 
-// A list that is mapped for DMA until release() or the end of the scope.
+// The list of a request, mapped for DMA until release() or the end of the scope.
 class MappedList {
 public:
-	static Result<MappedList> map(ib_device *ibdev, const rtrs_clt_request &in,
-				      dma_data_direction direction)
+	MappedList(ib_device *ibdev, const rtrs_clt_request &in, dma_data_direction direction)
+	    : ibdev_(ibdev), in_(in), direction_(direction)
 	{
-		int count = 0;
-		if (in.nr_sg) {
-			count = static_cast<int>(
+		if (in.nr_sg)
+			count_ = static_cast<int>(
 			    ib_dma_map_sg(ibdev, in.sg, static_cast<int>(in.nr_sg), direction));
-			if (count <= 0)
-				return err::enomem;
-		}
-		return MappedList(ibdev, in, direction, count);
 	}
-	MappedList(MappedList &&o)
-	    : ibdev_(o.ibdev_), in_(o.in_), direction_(o.direction_), count_(exchange(o.count_, 0))
-	{
-	}
+	MappedList(const MappedList &) = delete;
+	MappedList &operator=(const MappedList &) = delete;
 	~MappedList()
 	{
-		if (count_)
+		if (count_ > 0) [[unlikely]]
 			ib_dma_unmap_sg(ibdev_, in_.sg, static_cast<int>(in_.nr_sg), direction_);
 	}
+	bool failed() const { return in_.nr_sg && count_ <= 0; }
 	// Entries to use: mapping may have merged some (protocol G.1-46).
 	int count() const { return count_; }
+	// What they have, for a request that says how many bytes it moves.
+	u64 bytes() const
+	{
+		scatterlist *sg = in_.sg;
+		u64 total = sg_dma_len(sg);
+		for (int i = 1; i < count_; i++) {
+			sg = sg_next(sg);
+			total += sg_dma_len(sg);
+		}
+		return total;
+	}
 	void release() { count_ = 0; }
 
 private:
-	MappedList(ib_device *ibdev, const rtrs_clt_request &in, dma_data_direction direction,
-		   int count)
-	    : ibdev_(ibdev), in_(in), direction_(direction), count_(count)
-	{
-	}
-
 	ib_device *ibdev_;
 	const rtrs_clt_request &in_;
 	dma_data_direction direction_;
-	int count_;
+	int count_ = 0;
 };
-
-// The bytes of a mapped list, for a request that says how many it moves.
-u64 mapped_bytes(scatterlist *sg, int count)
-{
-	u64 total = 0;
-	for (int i = 0; i < count; i++, sg = sg_next(sg))
-		total += sg_dma_len(sg);
-	return total;
-}
 
 } // namespace
 
@@ -71,7 +63,7 @@ inline ClientConnection &Path::connection_for(const Lane &lane)
 	return *connections_[cid];
 }
 
-Status Path::submit(const rtrs_clt_request &in)
+[[gnu::always_inline]] inline Status Path::take(const rtrs_clt_request &in)
 {
 	const bool read = in.dir == RTRS_READ;
 	const bool has_data = in.data_len != 0;
@@ -91,9 +83,10 @@ Status Path::submit(const rtrs_clt_request &in)
 	ClientConnection &con =
 	    in.admin ? *connections_[0] : connection_for({in.poll_queue, in.queue});
 
-	MappedList list =
-	    TRY(MappedList::map(device_.ibdev(), in, read ? DMA_FROM_DEVICE : DMA_TO_DEVICE));
-	if (has_data && mapped_bytes(in.sg, list.count()) != in.data_len)
+	MappedList list(device_.ibdev(), in, read ? DMA_FROM_DEVICE : DMA_TO_DEVICE);
+	if (list.failed())
+		return err::enomem;
+	if (has_data && list.bytes() != in.data_len)
 		return err::einval;
 	const u32 data_sges = static_cast<u32>(list.count());
 	const bool use_region = has_data && (read || data_sges + 1 > con.send_sges());
@@ -130,6 +123,25 @@ Status Path::submit(const rtrs_clt_request &in)
 	}
 	list.release();
 	return {};
+}
+
+Status Path::submit(const rtrs_clt_request &in)
+{
+	return take(in);
+}
+
+Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
+{
+	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
+		return err::einval;
+	const RcuReader reader;
+	// With one path there is no choice, whatever the policy.
+	if (Path *path = paths_.only(); path && kind == SubmitKind::New && path->connected())
+	    [[likely]] {
+		trace::choice(*this, path, request, kind);
+		return path->take(request);
+	}
+	return choose_and_submit(request, kind);
 }
 
 void Path::commit(const Lane &lane)

@@ -48,6 +48,9 @@ public:
 		return GatePass::Hold;
 	}
 
+	// Whether it waits for nothing.
+	constexpr bool is_open() const { return state_ == State::Open; }
+
 	// What was let in last has been answered by the peer, so all before it is acknowledged.
 	constexpr void answered()
 	{

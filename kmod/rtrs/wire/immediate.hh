@@ -152,13 +152,19 @@ public:
 								    : ClientImm::Kind::HeartbeatAck,
 					 Slot{0}, 0, false};
 		}
-		bool invalidated = imm.is(ImmType::IoResponseWithInvalidate);
+		return decode_response(imm);
+	}
+
+	// The same for responses alone: any other type is EPROTO.
+	constexpr Result<ClientImm> decode_response(Immediate imm) const
+	{
+		const bool invalidated = imm.is(ImmType::IoResponseWithInvalidate);
 		if (!invalidated && !imm.is(ImmType::IoResponse))
 			return err::eproto;
-		Slot slot = response_slot(imm);
+		const Slot slot = response_slot(imm);
 		if (!depth_.contains(slot))
 			return err::einval;
-		int error = -static_cast<int>(imm.payload() >> kResponseIdBits);
+		const int error = -static_cast<int>(imm.payload() >> kResponseIdBits);
 		return ClientImm{ClientImm::Kind::Response, slot, error, invalidated};
 	}
 

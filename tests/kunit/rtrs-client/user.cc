@@ -44,7 +44,7 @@ int Io::submit(rtrs_clt *session, bool more)
 	return code;
 }
 
-void Io::done(void *priv, int status, io_comp_batch *batch)
+void Io::done(void *priv, int status, io_comp_batch *batch, u64)
 {
 	Io &io = *static_cast<Io *>(priv);
 	io.status = status;

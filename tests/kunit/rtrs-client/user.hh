@@ -16,7 +16,7 @@ struct Io {
 	void prepare_empty(u32 slot);
 	// `more`: others follow, or a commit.
 	int submit(rtrs_clt *session, bool more = false);
-	static void done(void *priv, int status, io_comp_batch *batch);
+	static void done(void *priv, int status, io_comp_batch *batch, u64 now);
 	cxxrt::Status wait();
 	u32 ends() const { return __atomic_load_n(&ended, __ATOMIC_SEQ_CST); }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+// The way of an answer in (protocol A.6, A.8): from the immediate to the user's done(). Everything
+// in it is checked: a response counts only for a request that waits for one, on the connection it
+// went out on.
+//
+// All of it is in line where it is called, by the handlers of a connection, so that the answer to a
+// request passes through one function; what is rare is in response.cc.
+#pragma once
+
+#include <rtrs/client/path.hh>
+#include <rtrs/client/session.hh>
+#include <rtrs/client/trace.hh>
+
+namespace rtrs::client {
+
+// The memory is out of the server's and the device's reach, and nobody else ends this request.
+[[gnu::always_inline]] inline void Path::end(Request &r, int status)
+{
+	const rtrs_clt_request &in = r.in;
+	if (in.nr_sg)
+		ib_dma_unmap_sg(device_.ibdev(), in.sg, static_cast<int>(in.nr_sg),
+				r.dma_direction());
+	const u64 now = r.connection->now();
+	stats_->finished(r.direction(), now - r.started_ns, r.cpu);
+	if (status) [[unlikely]]
+		stats_->error(PathError::Answer);
+	trace::complete(*this, r, status);
+	const auto done = in.done;
+	void *const priv = in.priv;
+	io_comp_batch *const batch = r.connection->ending();
+	smp_store_release(&r.state, RequestState::Idle);
+	done(priv, status, batch, now);
+}
+
+[[gnu::always_inline]] inline Path::Taken Path::take_answer(ClientConnection &con, Request &r,
+							    const ClientImm &m, const Rkey *key)
+{
+	cxxrt::LockGuard<cxxrt::SpinLock> held(r.lock);
+	if (r.connection != &con)
+		return Taken::Stray;
+	if (r.state != RequestState::Posted) [[unlikely]]
+		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
+	r.status = m.error;
+	// Before the slot can be used again.
+	if (key)
+		remote_[m.slot.value].rkey = *key;
+	r.state = RequestState::Answered;
+	if (!r.registered)
+		return r.sends_pages() && !con.covers(r.place) ? Taken::Unsent : Taken::Ended;
+	// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the region
+	// is closed. In all other cases it is closed here, and the request ends when that is done:
+	// not earlier, for the memory is open, and not together with the post, for a write may be
+	// retransmitted (protocol G.1-61). A write's own key was told to nobody, and its region
+	// must not end before what is sent from it.
+	if (!m.invalidated || !con.take_invalidated(r.region.rkey()) || r.in.dir == RTRS_WRITE)
+		return Taken::Open;
+	r.registered = false;
+	return Taken::Ended;
+}
+
+// Under RcuReader, in a handler of `con`.
+[[gnu::always_inline]] inline void Path::on_response(ClientConnection &con, const ClientImm &m,
+						     const Rkey *key)
+{
+	Request &r = (*requests_)[m.slot];
+	Taken taken = take_answer(con, r, m, key);
+	if (taken == Taken::Held) [[unlikely]]
+		taken = take_late_answer(con, r, m, key);
+	if (taken == Taken::Stray) [[unlikely]] {
+		on_stray_response(con, m.slot);
+		return;
+	}
+	con.passed_gate(r);
+	if (taken == Taken::Open)
+		con.invalidate(r);
+	else if (taken == Taken::Unsent)
+		con.await_sent(r);
+	else
+		end(r, r.status);
+}
+
+// Under RcuReader, in a handler of `con`.
+[[gnu::always_inline]] inline void Path::on_immediate(ClientConnection &con, Immediate imm,
+						      const Rkey *key)
+{
+	const Result<ClientImm> decoded = session_limits_->layout.decode_response(imm);
+	if (decoded.ok()) [[likely]]
+		on_response(con, decoded.value(), key);
+	else
+		on_other_immediate(con, imm);
+}
+
+} // namespace rtrs::client

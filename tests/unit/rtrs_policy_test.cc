@@ -151,6 +151,30 @@ TEST(MinInflight, SmallestAndFirstOfEquals)
 	EXPECT_EQ(choose_least(full, usable, load), &full[0]);
 }
 
+TEST(MinInflight, EqualsTakeTurns)
+{
+	std::vector<Path> paths = {{true, 0}, {true, 0}, {true, 0}};
+	const auto next = [&](const Path *last) {
+		return choose_least_in_turn(paths, last, usable, load);
+	};
+	EXPECT_EQ(next(nullptr), &paths[0]);
+	EXPECT_EQ(next(&paths[0]), &paths[1]);
+	EXPECT_EQ(next(&paths[1]), &paths[2]);
+	EXPECT_EQ(next(&paths[2]), &paths[0]);
+	// Those with less come before a turn.
+	paths[0].load = 1;
+	EXPECT_EQ(next(&paths[2]), &paths[1]);
+	paths[1].load = 1;
+	EXPECT_EQ(next(&paths[2]), &paths[2]);
+	paths[2].up = false;
+	EXPECT_EQ(next(&paths[2]), &paths[0]);
+	EXPECT_EQ(next(&paths[0]), &paths[1]);
+	Path gone{true, 0};
+	EXPECT_EQ(next(&gone), &paths[0]);
+	paths[0].up = paths[1].up = false;
+	EXPECT_EQ(next(&paths[0]), nullptr);
+}
+
 TEST(MinLatency, UnmeasuredPathsLose)
 {
 	std::vector<Path> paths = {{true, 0}, {true, 900}, {true, 700}};

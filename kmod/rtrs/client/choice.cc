@@ -14,33 +14,34 @@ Path *Session::choose(const TriedPaths &tried)
 		return path.connected() && !tried.has(path.index());
 	};
 	switch (READ_ONCE(policy_)) {
-	case Policy::RoundRobin: {
-		u64 &last = last_path_.on(raw_smp_processor_id()).address;
-		Path *path = choose_round_robin(
-		    paths_, reinterpret_cast<const void *>(READ_ONCE(last)), usable);
-		WRITE_ONCE(last, reinterpret_cast<u64>(path));
-		return path;
-	}
+	case Policy::RoundRobin:
+		return note_choice(choose_round_robin(paths_, last_choice(), usable));
 	case Policy::MinLatency:
 		return choose_fastest(paths_, usable,
 				      [](const Path &path) { return path.latency_ns(); });
 	case Policy::MinInflight:
 		break;
 	}
-	// The load is a sum over CPUs, and only asked for if there is a choice to make.
-	Path *only = nullptr;
-	bool several = false;
-	for (Path &path : paths_) {
-		if (!usable(path))
-			continue;
-		several = only != nullptr;
-		if (several)
-			break;
-		only = &path;
-	}
-	if (!several)
-		return only;
-	return choose_least(paths_, usable, [](const Path &path) { return path.inflight(); });
+	// What this CPU has on its way there: a sum over all of them would be more work for each
+	// request the more there are, on lines that the others write. As each CPU has a connection
+	// of every path, all that are loaded evenly by each are loaded evenly.
+	const int cpu = raw_smp_processor_id();
+	return note_choice(
+	    choose_least_in_turn(paths_, last_choice(), usable,
+				 [&](const Path &path) { return path.inflight_of(cpu); }));
+}
+
+// The path that this CPU took last: to compare with, it may be gone.
+inline const void *Session::last_choice() const
+{
+	return reinterpret_cast<const void *>(
+	    READ_ONCE(last_path_.on(raw_smp_processor_id()).address));
+}
+
+inline Path *Session::note_choice(Path *path)
+{
+	WRITE_ONCE(last_path_.on(raw_smp_processor_id()).address, reinterpret_cast<u64>(path));
+	return path;
 }
 
 // Under RcuReader.

@@ -198,7 +198,7 @@ public:
 	void hold(Request &request);
 	Status post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
 			  Signal signal);
-	u64 inflight() const { return stats_->inflight(); }
+	u64 inflight_of(int cpu) const { return stats_->inflight_of(cpu); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
 	PathStats &stats() { return *stats_; }
 	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }

@@ -160,6 +160,8 @@ private:
 
 	// choice.cc
 	Path *choose(const TriedPaths &tried);
+	const void *last_choice() const;
+	Path *note_choice(Path *path);
 	Status choose_and_submit(const rtrs_clt_request &request, SubmitKind kind);
 
 	// session_sysfs.cc

@@ -78,6 +78,16 @@ public:
 	{
 		live_.inc(&PathCounters::errors, static_cast<cxxrt::usize>(kind));
 	}
+	// Of those that were submitted on this CPU. A moment's figure, too small while one ends.
+	u64 inflight_of(int cpu) const
+	{
+		const PathCounters &c = live_.on(cpu);
+		// Of all that ended on it, without those of others; and those that others ended.
+		const u64 ended = READ_ONCE(c.finished) - READ_ONCE(c.migrated_to) +
+				  READ_ONCE(migrated_from_.on(cpu).count);
+		const s64 left = static_cast<s64>(READ_ONCE(c.started) - ended);
+		return left > 0 ? static_cast<u64>(left) : 0;
+	}
 	// A sum over all CPUs: for readers that are not on every request's way.
 	u64 inflight() const;
 

@@ -106,7 +106,35 @@ constexpr auto choose_round_robin(Range &&paths, const void *last, Usable &&usab
 	return first;
 }
 
-// The usable path with the smallest load(path), the first of equals. For min-inflight.
+// The usable path with the smallest load(path); of equals the first one behind `last` in a circle,
+// so that those who have little on its way use all paths, too. `last` may be gone. For
+// min-inflight.
+template <class Range, class Usable, class Load>
+constexpr auto choose_least_in_turn(Range &&paths, const void *last, Usable &&usable, Load &&load)
+    -> decltype(detail::path_of(*paths.begin()))
+{
+	decltype(detail::path_of(*paths.begin())) best = nullptr;
+	u64 best_load = 0;
+	bool behind = false;
+	bool best_behind = false;
+	for (auto &&element : paths) {
+		auto path = detail::path_of(element);
+		if (usable(*path)) {
+			const u64 value = static_cast<u64>(load(*path));
+			if (!best || value < best_load ||
+			    (value == best_load && behind && !best_behind)) {
+				best = path;
+				best_load = value;
+				best_behind = behind;
+			}
+		}
+		if (path == last)
+			behind = true;
+	}
+	return best;
+}
+
+// The usable path with the smallest load(path), the first of equals.
 template <class Range, class Usable, class Load>
 constexpr auto choose_least(Range &&paths, Usable &&usable, Load &&load)
     -> decltype(detail::path_of(*paths.begin()))

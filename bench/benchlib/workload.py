@@ -26,8 +26,9 @@ class Workload:
         return "read" if "read" in self.rw else "write"
 
     def command(self, devices: list[str]) -> str:
-        """Ends by itself: what comes after the measured part keeps the queue full until it is over."""
-        total = self.warm + self.count + self.depth * self.jobs + self.count // 20
+        """Ends by itself: what comes after the measured part keeps the queue full until it is over, and until this
+        program, on a host that may be busy, has looked."""
+        total = self.warm + self.count + self.depth * self.jobs + self.count // 2
         options: dict[str, object] = {"rw": self.rw, "iodepth": self.depth, "numjobs": self.jobs,
                                       "number_ios": -(-total // self.jobs),
                                       "norandommap": 1, "output-format": "json", "percentile_list": "50:99:99.9"}

@@ -33,7 +33,7 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf \
 	packaging/etc/rdma-modules-rnbd.conf:/etc/rdma/modules/rnbd.conf
 # What is ours alone, innermost first.
-folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd $(DOC)
+folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/events.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd $(DOC)
 
 part = $(word $(1),$(subst :, ,$(2)))
 define line
@@ -47,7 +47,7 @@ program := s,/usr/sbin/rnbdadm,$(PREFIX)/sbin/rnbdadm,
 
 .PHONY: install uninstall
 install:
-	install -d '$d$(man)/man8' '$d$(man)/man5' '$d/etc/rnbd/rnbd.conf.d'
+	install -d '$d$(man)/man8' '$d$(man)/man5' '$d/etc/rnbd/rnbd.conf.d' '$d/etc/rnbd/events.d'
 	install -m 644 build/man/*.8 '$d$(man)/man8/'
 	install -m 644 build/man/*.5 '$d$(man)/man5/'
 	$(foreach f,$(files),install -D -m $(call part,1,$f) $(call part,2,$f) '$d$(call part,3,$f)'$(line)	)

@@ -2,6 +2,7 @@
 // explain, doctor, monitor.
 #include "diagnosis.hh"
 #include "events.hh"
+#include "hooks.hh"
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
@@ -52,6 +53,10 @@ Exit monitor(Call &call)
 {
 	std::int64_t count = call.number("count", 0, 1, 1 << 30);
 	double seconds = static_cast<double>(call.number("for", 0, 1, 1 << 30));
+	const std::string hooks = call.value("run");
+	if (!hooks.empty() && !hooks.starts_with("/"))
+		throw Failure(Exit::Usage, "monitor: --run takes an absolute path");
+	const double limit = static_cast<double>(call.number("run-limit", 30, 1, 86400));
 	std::int64_t seen = 0;
 	bool header = call.style.header;
 	watch_events(call.host, seconds, [&](const Event &event) {
@@ -72,6 +77,10 @@ Exit monitor(Call &call)
 				 << '\n';
 		}
 		call.out.flush();
+		if (!hooks.empty())
+			run_hooks(call.host, hooks, event, limit, [&](const std::string &text) {
+				call.report(Failure(Exit::Failed, text));
+			});
 		return call.out && (!count || ++seen < count);
 	});
 	return Exit::Done;
@@ -112,11 +121,25 @@ std::vector<Command> diagnosis_commands()
 	     "A line for each event as it happens, with its time: of disks (block), sessions and "
 	     "their paths (rtrs-client, rtrs-server) and RDMA devices. A path that is lost, is "
 	     "back "
-	     "or has given up is told with the reason. JSON has one object a line.",
+	     "or has given up is told with the reason. JSON has one object a line.\n\n"
+	     "With --run, programs of the administrator's hear of each event: their first word is "
+	     "its name, their second one the object, and the environment has RNBD_EVENT, "
+	     "RNBD_TIME, "
+	     "RNBD_ACTION, RNBD_SUBSYSTEM, RNBD_OBJECT, RNBD_SESSION, RNBD_PATH and RNBD_REASON, "
+	     "empty where there is none. They run one after the other; what happens meanwhile "
+	     "comes "
+	     "after it. Files that others than root could have written are not run.",
 	     {},
 	     {{"count", 0, "NUMBER", "end after so many events"},
-	      {"for", 0, "SECONDS", "end after this time"}},
-	     {{"rnbdadm monitor -o json", ""}},
+	      {"for", 0, "SECONDS", "end after this time"},
+	      {"run", 0, "PLACE",
+	       "run that program for each event, or all programs of that folder, in the order of "
+	       "their names",
+	       "file"},
+	      {"run-limit", 0, "SECONDS", "end a program that runs for longer, 30 if not given"}},
+	     {{"rnbdadm monitor -o json", ""},
+	      {"rnbdadm monitor --run /etc/rnbd/events.d",
+	       "what rnbd-events.service does; enable it, and put programs there"}},
 	     &kEventKind,
 	     monitor},
 	};

@@ -42,6 +42,14 @@ struct KernelEvent {
 	std::map<std::string, std::string> properties;
 };
 
+// How a program ended: not started (an errno), by the limit, or with an exit code, which is 128 and
+// the signal for one that was killed.
+struct ProgramEnd {
+	int error = 0;
+	bool late = false;
+	int status = 0;
+};
+
 class Host {
 public:
 	// All paths are absolute and looked up below `root` ("" for this machine).
@@ -115,6 +123,12 @@ public:
 	// over (0: never). Failure.
 	virtual void watch_events(const std::vector<std::string> &subsystems, double seconds,
 				  const std::function<bool(const KernelEvent &)> &take) const;
+
+	// Runs a program of this machine, by its place and without a shell, and waits for its end;
+	// after `seconds` it is ended, with all that it has started in its process group.
+	virtual ProgramEnd run_program(const std::vector<std::string> &words,
+				       const std::vector<std::string> &environment,
+				       double seconds) const;
 
 	// Seconds on a clock that only goes forward.
 	virtual double now() const;

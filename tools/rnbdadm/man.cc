@@ -174,6 +174,9 @@ std::string man_overview()
 		     "what apply maps and exports, see rnbd.conf(5)");
 	text += item("/etc/rnbd/keys.d/",
 		     "keys, a file NAME.GENERATION for each, which only root can read");
+	text += item("/etc/rnbd/events.d/",
+		     "programs that rnbd-events.service runs for each event; see "
+		     "rnbdadm-monitor(8)");
 	text += item("/run/rnbd/devices/", "which disks this program has mapped");
 	text += item("/sys/class/rnbd-client, rnbd-server, rtrs-client, rtrs-server",
 		     "the files of the modules");

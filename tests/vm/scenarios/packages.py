@@ -41,6 +41,8 @@ def run(lab: Lab) -> None:
     serve(lab)
     mount(lab)
 
+    hooks(lab.client)
+
     lab.reboot("client", orderly=True)
     there(lab, "after the reboot of the client")
 
@@ -50,6 +52,7 @@ def run(lab: Lab) -> None:
     writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; done", 400)
     lab.reboot("server", orderly=True)
     there(lab, "after the reboot of the server")
+    heard(lab.client)
     lab.client.run("touch /tmp/stop")
     written = lab.client.wait(writer)
     rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
@@ -134,6 +137,23 @@ def mount(lab: Lab) -> None:
                    "[ -b /dev/disk/by-id/rnbd-$wwid-part1 ]\n"
                    f"echo '{LINK}-part1 /srv ext4 _netdev,nofail 0 0' >>/etc/fstab\n"
                    "systemctl daemon-reload\nmount /srv\necho persistent >/srv/file\nsync", 120)
+
+
+def hooks(machine: Machine) -> None:
+    """A program of the administrator's for each event, and one that does not end by itself."""
+    machine.run("cd /etc/rnbd/events.d\n"
+                "printf '#!/bin/sh\\necho \"$1 $RNBD_SESSION $RNBD_PATH\" >>/var/lib/rnbd/heard\\n' >10-note\n"
+                "printf '#!/bin/sh\\n[ $1 != session-back ] || exec sleep 1000\\n' >20-late\n"
+                "chmod 755 10-note 20-late\nsystemctl enable --now rnbd-events.service", 60)
+
+
+def heard(machine: Machine) -> None:
+    """Of what the server's restart did, and the last event comes after the one whose program had to be ended."""
+    for event in ("path-lost vm ip:", "session-lost vm", "session-back vm", "path-back vm ip:", "disk-online vm"):
+        rnbd.wait_until(machine, f"grep -q '^{event}' /var/lib/rnbd/heard", 90, f"the hook of {event}")
+    rnbd.wait_until(machine, "journalctl -u rnbd-events.service | grep -q '20-late: ended after 30 s'", 60,
+                    "a program that takes too long is ended")
+    machine.run("systemctl disable --now rnbd-events.service\nrm /etc/rnbd/events.d/*")
 
 
 def says(machine: Machine, unit: str, state: str, mistake: str) -> None:

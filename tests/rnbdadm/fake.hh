@@ -56,6 +56,12 @@ public:
 	void modules(const std::string &release, const std::string &folder,
 		     const std::string &signer);
 	// All of it at once; whoever waits for more finds the time over.
+	rnbdadm::Resolved resolve(const std::string &name) const override
+	{
+		auto found = machines.find(name);
+		return found == machines.end() ? rnbdadm::Resolved{{}, "Name or service not known"}
+					       : rnbdadm::Resolved{found->second, ""};
+	}
 	void watch_events(
 	    const std::vector<std::string> &subsystems, double seconds,
 	    const std::function<bool(const rnbdadm::KernelEvent &)> &take) const override;
@@ -81,6 +87,7 @@ public:
 	bool is_privileged() const override { return is_root; }
 	int input() const override { return standard_input; }
 
+	std::map<std::string, std::vector<std::string>> machines; // by name, with their addresses
 	std::vector<rnbdadm::KernelEvent> happens;
 	bool is_root = true;
 	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"

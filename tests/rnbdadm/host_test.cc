@@ -67,3 +67,16 @@ TEST(RnbdadmHost, WhatDoesNotLetGoGoesOn)
 	std::signal(SIGTERM, before);
 	host.let_go("/a");
 }
+
+// Of this machine's own resolver: what every machine knows.
+TEST(RnbdadmHost, NamesHaveAddresses)
+{
+	const rnbdadm::Host host;
+	const rnbdadm::Resolved found = host.resolve("localhost");
+	ASSERT_FALSE(found.addresses.empty()) << found.error;
+	for (const std::string &address : found.addresses)
+		EXPECT_TRUE(address == "::1" || address.starts_with("127.")) << address;
+	const rnbdadm::Resolved none = host.resolve("no.such.name.invalid");
+	EXPECT_TRUE(none.addresses.empty());
+	EXPECT_FALSE(none.error.empty());
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // One parsed command line at work: its options, and what it writes.
 #include "command.hh"
+#include "names.hh"
 #include "text.hh"
 
 #include <ostream>
@@ -120,6 +121,18 @@ bool Call::wait_for(const std::function<bool()> &done)
 		host.sleep(0.1);
 	}
 	return true;
+}
+
+std::string Call::path_of(const std::string &word) const
+{
+	const std::string path = resolved_path(host, word);
+	try {
+		canonical_path(word);
+	} catch (const Failure &) {
+		if (verbose || dry_run)
+			terminal.err << printable(fmt::format("{} is {}\n", word, path));
+	}
+	return path;
 }
 
 void Call::say(const std::string &text) const

@@ -66,7 +66,7 @@ Exit map(Call &call)
 	MapRequest request;
 	request.device_path = call.arguments[0];
 	for (const std::string &path : call.values("path"))
-		request.paths.push_back(canonical_path(path));
+		request.paths.push_back(call.path_of(path));
 	request.access = call.value("access", "rw");
 	request.port = call.number("port", 1234, 1, 65535);
 	request.poll_queues = call.number("poll-queues", 0, -1, 65536);
@@ -333,8 +333,9 @@ std::vector<Option> map_options()
 	    {"session", 's', "NAME", "session to map it in; may be left out if there is only one",
 	     "session"},
 	    {"path", 'p', "[SRC@]DST",
-	     "address of the server, after the address of this machine to come from, if you want "
-	     "to choose it",
+	     "address or name of the server, after the address of this machine to come from, if "
+	     "you "
+	     "want to choose it",
 	     "", true},
 	    {"access", 'a', "MODE",
 	     "ro, rw (one session at a time) or migration (two, while a virtual machine moves)",

@@ -125,7 +125,7 @@ Exit path_add(Call &call)
 	Session session = one_session(client_sessions(call), call.arguments[0]);
 	std::vector<std::string> paths;
 	for (std::size_t i = 1; i < call.arguments.size(); i++)
-		paths.push_back(canonical_path(call.arguments[i]));
+		paths.push_back(call.path_of(call.arguments[i]));
 	return call.each(paths.size(), [&](std::size_t i) {
 		call.write(session.folder + "/add_path", paths[i], Action::AddPath,
 			   fmt::format("cannot add path {} to session {}", paths[i], session.name));

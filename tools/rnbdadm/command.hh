@@ -109,6 +109,9 @@ public:
 	// Waits until `done`, at most --timeout.
 	bool wait_for(const std::function<bool()> &done);
 	void say(const std::string &text) const; // with --verbose, on stderr
+	// A path of the command line, in which names of machines may stand, in the form that the
+	// kernel takes. What a name was resolved to is said with --verbose and --dry-run.
+	std::string path_of(const std::string &word) const;
 	void report(const Failure &failure) const;
 
 	// Does `work` for each; a failure is reported and the next one follows. The exit code of

@@ -42,6 +42,12 @@ struct KernelEvent {
 	std::map<std::string, std::string> properties;
 };
 
+// What a name stands for: literal addresses of both families, the best first; or why not.
+struct Resolved {
+	std::vector<std::string> addresses;
+	std::string error;
+};
+
 // How a program ended: not started (an errno), by the limit, or with an exit code, which is 128 and
 // the signal for one that was killed.
 struct ProgramEnd {
@@ -101,6 +107,8 @@ public:
 	int remove_file(const std::string &path);
 
 	virtual std::vector<NetAddress> addresses() const;
+	// May take as long as the resolver's own limits allow.
+	virtual Resolved resolve(const std::string &name) const;
 	// What modprobe would load by that name under that kernel; nothing if there is none.
 	virtual std::optional<ModuleFile> module_file(const std::string &release,
 						      const std::string &name) const;

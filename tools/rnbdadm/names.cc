@@ -6,6 +6,7 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <cctype>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -175,7 +176,9 @@ std::string canonical_address(const std::string &word)
 		throw Failure(
 		    Exit::Usage, fmt::format("'{}' is no address", word),
 		    "an address is ip:<IPv4>, ip:<IPv6> or gid:<GID>, where ip: can be left out; "
-		    "names of machines are not resolved, and a port is given apart");
+		    "and a port is given apart; names of machines may stand on the command line of "
+		    "map "
+		    "and path add");
 	return text;
 }
 
@@ -188,6 +191,72 @@ std::string canonical_path(const std::string &word)
 		return canonical_address(word);
 	return canonical_address(word.substr(0, separator)) + "@" +
 	       canonical_address(word.substr(separator + 1));
+}
+
+namespace {
+
+// A name of a machine has no colon, and does not end with a number: that would be an address with
+// a mistake.
+bool is_host_name(const std::string &word)
+{
+	const std::string last = word.substr(word.rfind('.') + 1);
+	return !word.empty() && word.size() <= 253 && word[0] != '-' && word[0] != '.' &&
+	       std::all_of(
+		   word.begin(), word.end(),
+		   [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.'; }) &&
+	       !std::all_of(last.begin(), last.end(),
+			    [](unsigned char c) { return std::isdigit(c); });
+}
+
+// What a word of a path may stand for: itself, or each address of a name.
+std::vector<std::string> candidates(const Host &host, const std::string &word)
+{
+	if (!is_host_name(word))
+		return {canonical_address(word)};
+	const Resolved resolved = host.resolve(word);
+	if (resolved.addresses.empty())
+		throw Failure(
+		    Exit::NotFound,
+		    fmt::format("the name '{}' has no address: {}", word,
+				resolved.error.empty() ? "nobody knows one" : resolved.error),
+		    "is it spelled right? getent ahosts " + word);
+	std::vector<std::string> all;
+	for (const std::string &address : resolved.addresses)
+		all.push_back(canonical_address(address));
+	return all;
+}
+
+bool same_family(const std::string &a, const std::string &b)
+{
+	auto kind = [](const std::string &address) {
+		return address.starts_with("gid:")		      ? 'g'
+		       : bare(address).find(':') != std::string::npos ? '6'
+								      : '4';
+	};
+	return kind(a) == kind(b);
+}
+
+} // namespace
+
+std::string resolved_path(const Host &host, const std::string &word)
+{
+	std::size_t separator = word.find(',');
+	if (separator == std::string::npos)
+		separator = word.find('@');
+	if (separator == std::string::npos)
+		return candidates(host, word)[0];
+	const std::string source = word.substr(0, separator),
+			  destination = word.substr(separator + 1);
+	const std::vector<std::string> from = candidates(host, source),
+				       to = candidates(host, destination);
+	for (const std::string &d : to)
+		for (const std::string &s : from)
+			if (same_family(s, d))
+				return s + "@" + d;
+	if (!is_host_name(source) && !is_host_name(destination))
+		return from[0] + "@" + to[0];
+	throw Failure(Exit::NotFound, fmt::format("'{}' and '{}' have no addresses of one family",
+						  source, destination));
 }
 
 void check_session_name(const std::string &name)

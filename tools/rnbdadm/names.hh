@@ -24,6 +24,9 @@ std::vector<Path> some_paths(const std::vector<Session> &sessions, const std::st
 std::string canonical_address(const std::string &word);
 // "[source@]destination", also with a comma. Failure (Usage).
 std::string canonical_path(const std::string &word);
+// The same of a path in which names of machines may stand: the best address of each, of one family
+// with what it comes from. Failure (NotFound). Asks the resolver.
+std::string resolved_path(const Host &host, const std::string &word);
 // Names of sessions that a peer and sysfs accept. Failure (Usage).
 void check_session_name(const std::string &name);
 

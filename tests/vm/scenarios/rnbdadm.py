@@ -62,7 +62,13 @@ def run(lab: Lab) -> None:
 def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     """Each loss of a path, its end, and the session's, with reason and time, as it happens."""
     paths = [f"{lab.client.address(n)}@{lab.server.address(n)}" for n in (0, 1)]
-    client.run(f"map {disk} -s told -p {paths[0]} -p {paths[1]} --no-path-timeout 120")
+    # By names of both families; the source says which address of the first it is.
+    lab.client.run(f"printf '%s\\n' '{lab.server.address6()} store1' '{lab.server.address()} store1' "
+                   f"'{lab.server.address(1)} store2' >>/etc/hosts")
+    said = client.run(f"map {disk} -s told -p {lab.client.address()}@store1 -p {lab.client.address(1)}@store2 "
+                      "--no-path-timeout 120 --verbose 2>&1")
+    rnbd.check(f"@store1 is ip:{lab.client.address()}@ip:{lab.server.address()}\n" in said, f"what map says: {said}")
+    rnbd.check("no address" in client.run("map x -s other -p store3 2>&1", 3), "a name that nobody knows")
     monitor = lab.client.spawn(f"{client.program} monitor -o json >/tmp/events || true", 300)
     rnbd.wait_until(lab.client, "pgrep -f 'rnbdadm monitor' >/dev/null", 20, "monitor runs")
     folders = ["/sys/class/rtrs-client/told/paths/" + "@".join(f"ip:{a}" for a in path.split("@")) for path in paths]

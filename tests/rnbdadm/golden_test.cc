@@ -280,6 +280,8 @@ TEST(RnbdadmExplain, WhyAndWhenAgain)
 	host.put(path + "last_reason", "refused: ENOENT");
 	EXPECT_NE(run_line(host, "explain rnbd0").out.find("the last: refused: ENOENT: "),
 		  std::string::npos);
+	host.put(path + "last_error", "-93");
+	EXPECT_NE(run_line(host, "explain rnbd0").out.find("requires a proof"), std::string::npos);
 	const std::string shown = run_line(host, "path show ip:10.0.1.2@ip:10.0.1.1 -o json").out;
 	for (const char *part : {"\"last_reason\": \"refused: ENOENT\"", "\"attempts\": 7",
 				 "\"next_attempt_ms\": 12000"})

@@ -111,7 +111,7 @@ def ratio_text(figures: Figures) -> list[str]:
     lines = ["", "## Ratios", "", "| what | of | to | load | is | goal | |", "|---|---|---|---|---|---|---|"]
     for r in goals.ratios(figures):
         lines.append(f"| {r.goal.title} | {r.goal.stack} | {r.goal.other} | {r.load} | {r.value:.3f} | "
-                     f"{r.goal.limit:.2f} | {'reached' if r.reached else 'not reached'} |")
+                     f"{r.limit:.2f} | {'reached' if r.reached else 'not reached'} |")
     return lines
 
 

@@ -364,3 +364,51 @@ CASE(batch_races_with_the_end_of_the_path)
 		}
 	}
 }
+
+// Requests that go alone, in a queue that is full now and then, on a device with a gate: no path
+// ends that could end them, so one that the completions forget is stuck.
+CASE(batch_gate_forgets_nobody)
+{
+	auto made = Client::create(1, {.queue = 40, .soft_roce = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	u32 running = 2;
+	u32 accepted = 0;
+	u32 stuck = 0;
+	for (u32 slot = c.first_slot(); slot < kDepth; slot++)
+		c.io(slot).prepare(slot, slot % 8 < 6);
+	REQUIRE(side_by_side<3>([&](unsigned int role) {
+		if (role < 2) {
+			const unsigned long end = jiffies + 2 * HZ;
+			const u32 first = c.first_slot() + role;
+			for (u32 n = 0; time_before(jiffies, end); n++) {
+				const u32 size = 1 + n % (slots(c) / 2);
+				for (u32 i = 0; i < size; i++) {
+					fake::Io &io = c.io(first + i * 2);
+					if (io.ends() == io.submitted)
+						accepted += io.submit(c.session) == 0;
+					if (n % 3 == 0)
+						breathe();
+				}
+				breathe();
+			}
+			for (u32 slot = first; slot < kDepth; slot += 2)
+				if (!c.io(slot).wait().ok())
+					__atomic_add_fetch(&stuck, 1u, __ATOMIC_SEQ_CST);
+			__atomic_sub_fetch(&running, 1u, __ATOMIC_SEQ_CST);
+		} else {
+			for (u32 n = 0; READ_ONCE(running); n++) {
+				// An answer to who has asked: others would be strays.
+				const u32 slot = n % kDepth;
+				fake::Io &io = c.io(slot);
+				if (io.ends() != READ_ONCE(io.submitted))
+					c.fabric->answer(0, slot);
+				if (n % 7 == 0)
+					breathe();
+			}
+		}
+	}));
+	EXPECT_EQ(stuck, 0);
+	EXPECT(accepted > 100);
+	EXPECT_EQ(c.links_lost, 0);
+}

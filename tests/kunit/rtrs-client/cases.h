@@ -35,6 +35,7 @@
 	CASE(batch_moves_with_its_path)                \
 	CASE(batch_ends_with_the_session)              \
 	CASE(batch_is_found_when_forgotten)            \
+	CASE(batch_gate_forgets_nobody)                \
 	CASE(batch_races_with_the_end_of_the_path)
 
 #define DEADLINE_CASES(CASE)                    \

@@ -37,7 +37,7 @@ public:
 
 	constexpr bool any() const { return used_ || before_; }
 
-	// Of no one knows which disk.
+	// Something was lost, and nobody knows of which disk.
 	constexpr void add_unknown()
 	{
 		// A number that none of them has shown.

@@ -218,7 +218,8 @@ private:
 	// Whether on_room() has anything to do. Nobody may wait, which a handler of a send's
 	// completion sees without the lock: who collects says so before he asks for room, and asks
 	// the ledger, which has given the room back by now; who parks is a handler as this one; who
-	// is held by the gate is held for what was posted after it was seen to wait.
+	// is held by the gate waits for the completion of something that was posted after the gate
+	// was said to wait, or found no room then, and has asked the ledger like who collects.
 	bool waits_for_room() const { return READ_ONCE(gate_waits_) || parks_ || collects(); }
 	void on_room();
 	Status post_collected(Outbox &outbox);

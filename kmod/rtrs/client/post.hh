@@ -26,8 +26,8 @@
 //  - The message: its buffer is the path's, and is not freed before the queue is drained. What is
 //    sent again from it is an older or a newer message of the same slot to the same server.
 //
-// All of it is in line where it is called, once: a request that is posted alone passes through one
-// function (submit.cc).
+// All of it is in line where it is called, by Path::take() in submit.cc: a request that is posted
+// alone passes through one function.
 #pragma once
 
 #include <rtrs/client/path.hh>

@@ -88,7 +88,9 @@ void extension_message(ByteView message, Transfer transfer)
 	MUST(!identify.ok() || (transfer.is_read() && transfer.size >= sizeof(IdentifyResponse)));
 	auto limits = parse_device_limits(message, transfer);
 	MUST(!limits.ok() || (transfer.is_read() && transfer.size >= sizeof(DeviceLimitsResponse)));
-	MUST(states.ok() + identify.ok() + limits.ok() <= 1);
+	auto discover = parse_discover(message, transfer);
+	MUST(!discover.ok() || (transfer.is_read() && transfer.size >= kMaxDiscoverSize));
+	MUST(states.ok() + identify.ok() + limits.ok() + discover.ok() <= 1);
 }
 
 void extension_answer(ByteView message, std::uint32_t first)
@@ -101,6 +103,21 @@ void extension_answer(ByteView message, std::uint32_t first)
 			MUST(c.device.value >= first && c.device.value < states->next());
 			MUST(!c.fua || c.writeback);
 			MUST(states->find(c.device).ok());
+		}
+	}
+	auto exports = DiscoverView::parse(message, first);
+	if (exports.ok()) {
+		MUST(exports->next() > first && exports->count() <= kMaxDiscoverEntries);
+		for (std::uint32_t i = 0; i < exports->count(); i++) {
+			const DiscoveredExport e = (*exports)[i];
+			MUST(e.number >= first && e.number < exports->next());
+			MUST(e.access <= AccessMode::Migration);
+			MUST(!e.openers.written_elsewhere || e.openers.elsewhere);
+			MUST(e.capacity.value <= kMaxCapacitySectors);
+			const DeviceName kept = exports->name(i).value();
+			const TextView name = kept.view();
+			MUST(!name.empty() && name.size() <= 254);
+			MUST(name.find('\n') == name.size());
 		}
 	}
 	auto identity = parse_identify_response(message);

@@ -98,6 +98,12 @@ def identity(wwid, losses=1):
     return struct.pack("<HHI", 0x8003, 0, losses) + wwid.ljust(120, b"\0")
 
 
+def exports():
+    one = struct.pack("<IBBHQ256s", 3, 1, 2, 0, 16, b"one")
+    two = struct.pack("<IBBHQ256s", 9, 0, 13, 0, 0, b"t w")
+    return struct.pack("<HHIII", 0x8007, 0, 2, 0xFFFFFFFF, 1) + one + two
+
+
 def device_limits(alignment=0):
     return struct.pack("<HHIIIII40x", 0x8005, 0, 4096, 65536, 262144, alignment & 0xFFFFFFFF, 1)
 
@@ -164,6 +170,8 @@ def seeds():
     yield "rnbd_messages", "identify", rnbd_input(struct.pack("<HHI", 0x8002, 0, 5), size=128)
     yield "rnbd_messages", "identify-answer", rnbd_input(identity(b"naa.5"))
     yield "rnbd_messages", "wwid-name", rnbd_input(b"wwid:naa.5")
+    yield "rnbd_messages", "discover", rnbd_input(struct.pack("<HHI", 0x8006, 0, 7), size=4096)
+    yield "rnbd_messages", "discover-answer", rnbd_input(exports())
     yield "rnbd_messages", "limits", rnbd_input(struct.pack("<HHI", 0x8004, 0, 5), size=64)
     yield "rnbd_messages", "limits-answer", rnbd_input(device_limits())
     yield "rnbd_messages", "limits-misaligned", rnbd_input(device_limits(-1))

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include <rnbd/wire/messages.hh>
+#include <rnbd/wire/extension.hh>
 
 namespace peer {
 
@@ -246,6 +246,28 @@ std::string bad_priority(Client &c, const Target &)
 	return first_of({a.kind == Answer::Kind::Came ? "" : "no answer", expect_alive(c)});
 }
 
+Answer discover(Client &c, uint32_t first, uint32_t room, size_t size = 8)
+{
+	Bytes m = bytes_of(rnbd::make_discover(first));
+	m.resize(size);
+	return c.call(c.make_read(0, m, room, room));
+}
+
+// Where the session has agreed on the question: too short, no room, as a write, from beyond the
+// end.
+std::string bad_discover(Client &c, const Target &)
+{
+	constexpr uint32_t kRoom = rnbd::kMaxDiscoverSize;
+	constexpr size_t kInfo = sizeof(rnbd::SessionInfo);
+	const Bytes info = bytes_of(rnbd::make_extended_session_info(1));
+	const Client::Request written = c.make_write(0, bytes_of(rnbd::make_discover(0)));
+	return first_of(
+	    {expect_answer(c.call(c.make_read(0, info, kInfo, kInfo)), 0),
+	     expect_refused(discover(c, 0, kRoom, 7)), expect_refused(discover(c, 0, kRoom - 1)),
+	     expect_refused(c.call(written)), expect_answer(discover(c, 0, kRoom), 0),
+	     expect_answer(discover(c, rnbd::kNoMoreExports, kRoom), 0), expect_alive(c)});
+}
+
 } // namespace
 
 std::vector<Attack> rnbd_attacks()
@@ -262,6 +284,7 @@ std::vector<Attack> rnbd_attacks()
 	    bad_open("mode-3", "/dev/ram0", 3),
 	    bad_open("mode-255", "/dev/ram0", 255),
 	    established("open-small-answer", "G.2 OPEN", small_open_answer),
+	    established("discover", "D.5 DISCOVER", bad_discover),
 	    established("open-aliases", "G.3-1", aliases),
 	    opened("close-concurrent", "G.3-2", concurrent_close),
 	    opened("io-while-closing", "G.1-17", io_while_closing),
@@ -298,7 +321,7 @@ std::vector<Attack> rnbd_attacks()
 	    short_message(MessageType::Io, 23),
 	    short_message(MessageType::Close, 7),
 	};
-	for (uint16_t type : {1, 3, 6, 0xffff})
+	for (uint16_t type : {1, 3, 6, 0x8006, 0xffff})
 		all.push_back(unknown_message(type));
 	return all;
 }

@@ -28,13 +28,13 @@ Wwid wwid(std::string_view t)
 const char *const kMagic = "726E62642B657874";
 
 const Bytes kQuestion =
-    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "1F"}});
+    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "3F"}});
 const Bytes kAnswer = message(36, {{0, "0100"},
 				   {4, "02"},
 				   {8, kMagic},
 				   {16, "8877665544332211"},
 				   {24, "A8A7A6A5A4A3A2A1"},
-				   {32, "1F"}});
+				   {32, "3F"}});
 } // namespace
 
 TEST(Extension, Negotiation)
@@ -103,14 +103,15 @@ TEST(Extension, MessageTypesNeedTheAgreement)
 		u32 feature;
 	} kOwn[] = {{"0080", feature::device_states},
 		    {"0280", feature::identify},
-		    {"0480", feature::device_limits}};
+		    {"0480", feature::device_limits},
+		    {"0680", feature::discover}};
 	for (const auto &own : kOwn) {
 		const Bytes m = message(8, {{0, own.type}});
 		EXPECT_EQ(code(parse_message_type(view(m))), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), feature::all & ~own.feature)), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), own.feature)), 0);
 	}
-	for (const char *type : {"0180", "0380", "0580", "0680", "0600", "0100"})
+	for (const char *type : {"0180", "0380", "0580", "0780", "0880", "0600", "0100"})
 		EXPECT_EQ(code(parse_message_type(view(message(8, {{0, type}})), ~0u)), -22);
 }
 
@@ -199,6 +200,117 @@ TEST(DeviceStates, BadAnswers)
 	EXPECT_EQ(parse(with(kStates, {{8, "09000000"}})), -22) << "an id that comes next";
 	EXPECT_EQ(parse(with(kStates, {{8, "0A000000"}})), 0);
 	const Bytes none = message(16, {{0, "0180"}, {8, "05000000"}});
+	EXPECT_EQ(parse(none, 4), 0);
+	EXPECT_EQ(parse(none, 5), -22) << "no way forward";
+}
+
+TEST(Discover, Question)
+{
+	const Bytes question = message(8, {{0, "0680"}, {4, "07"}});
+	EXPECT_EQ(bytes_of(make_discover(7)), question);
+	EXPECT_EQ(parse_discover(view(question), read(4096)).value(), 7u);
+	EXPECT_EQ(code(parse_discover(view(question), read(4095))), -90);
+	EXPECT_EQ(code(parse_discover(view(question), write(4096))), -22);
+	EXPECT_EQ(code(parse_discover(view(cut(question, 7)), read(4096))), -90);
+	EXPECT_EQ(code(parse_discover(view(with(question, {{0, "0280"}})), read(4096))), -22);
+}
+
+namespace {
+// Two exports: 3, "one", rw, 16 sectors, open here; 9, "t w", ro, no device, open elsewhere to
+// write.
+const Bytes kExports = message(16 + 2 * 272, {{0, "0780"},
+					      {4, "02"},
+					      {8, "FFFFFFFF"},
+					      {12, "01"},
+					      {16, "03"},
+					      {20, "01"},
+					      {21, "02"},
+					      {24, "10"},
+					      {32, "6F6E65"},
+					      {288, "09"},
+					      {293, "0D"},
+					      {304, "742077"}});
+} // namespace
+
+TEST(Discover, Answer)
+{
+	Bytes made = bytes_of(make_discover_response(2, kNoMoreExports, true));
+	const DiscoveredExport one{.number = 3,
+				   .access = AccessMode::ReadWrite,
+				   .no_device = false,
+				   .openers = {true, false, false},
+				   .capacity = {16}};
+	// A device that is not there has no size.
+	const DiscoveredExport two{.number = 9,
+				   .access = AccessMode::ReadOnly,
+				   .no_device = true,
+				   .openers = {false, true, true},
+				   .capacity = {5}};
+	for (const Bytes &entry : {bytes_of(make_discover_entry(one, TextView("one"))),
+				   bytes_of(make_discover_entry(two, TextView("t w")))})
+		made.insert(made.end(), entry.begin(), entry.end());
+	EXPECT_EQ(made, kExports);
+
+	Result<DiscoverView> parsed = DiscoverView::parse(view(kExports), 0);
+	ASSERT_TRUE(parsed.ok());
+	EXPECT_EQ(parsed->count(), 2u);
+	EXPECT_EQ(parsed->next(), kNoMoreExports);
+	EXPECT_TRUE(parsed->paths_too());
+	EXPECT_EQ((*parsed)[0].number, 3u);
+	EXPECT_EQ((*parsed)[0].access, AccessMode::ReadWrite);
+	EXPECT_EQ((*parsed)[0].capacity.value, 16u);
+	EXPECT_TRUE((*parsed)[0].openers.here);
+	EXPECT_FALSE((*parsed)[0].no_device);
+	EXPECT_FALSE((*parsed)[0].openers.elsewhere);
+	EXPECT_STREQ(parsed->name(0).value().c_str(), "one");
+	EXPECT_EQ((*parsed)[1].access, AccessMode::ReadOnly);
+	EXPECT_TRUE((*parsed)[1].no_device);
+	EXPECT_FALSE((*parsed)[1].openers.here);
+	EXPECT_TRUE((*parsed)[1].openers.elsewhere);
+	EXPECT_TRUE((*parsed)[1].openers.written_elsewhere);
+	EXPECT_STREQ(parsed->name(1).value().c_str(), "t w");
+	EXPECT_FALSE(DiscoverView::parse(view(with(kExports, {{12, "FE"}})), 0)->paths_too())
+	    << "flags of later servers";
+}
+
+TEST(Discover, APageIsFull)
+{
+	EXPECT_EQ(kMaxDiscoverEntries, 15u);
+	EXPECT_EQ(sizeof(DiscoverResponse) + kMaxDiscoverEntries * sizeof(DiscoverEntry), 4096u);
+	const std::string longest(254, 'x');
+	const Bytes entry = bytes_of(make_discover_entry({}, text(longest)));
+	EXPECT_EQ(entry[16 + 253], 'x');
+	EXPECT_EQ(entry[16 + 254], 0);
+	EXPECT_EQ(entry[16 + 255], 0);
+}
+
+TEST(Discover, BadAnswers)
+{
+	auto parse = [](const Bytes &b, u32 first = 0) {
+		return DiscoverView::parse(view(b), first).code();
+	};
+	EXPECT_EQ(parse(kExports, 3), 0);
+	EXPECT_EQ(parse(kExports, 4), -22) << "numbers below the first that was asked for";
+	for (unsigned n = 0; n < kExports.size(); n++)
+		EXPECT_EQ(parse(cut(kExports, n)), -90) << n;
+	EXPECT_EQ(parse(with(kExports, {{0, "0680"}})), -22);
+	EXPECT_EQ(parse(with(kExports, {{4, "10"}})), -22) << "more than an answer holds";
+	EXPECT_EQ(parse(with(kExports, {{4, "FFFFFFFF"}})), -22);
+	EXPECT_EQ(parse(with(kExports, {{288, "03"}})), -22) << "a number twice";
+	EXPECT_EQ(parse(with(kExports, {{288, "02"}})), -22) << "falling numbers";
+	EXPECT_EQ(parse(with(kExports, {{8, "09000000"}})), -22) << "a number that comes next";
+	EXPECT_EQ(parse(with(kExports, {{8, "0A000000"}})), 0);
+	EXPECT_EQ(parse(with(kExports, {{20, "03"}})), -22) << "no access mode";
+	EXPECT_EQ(parse(with(kExports, {{31, "01"}})), -22) << "more sectors than there are";
+	EXPECT_EQ(parse(with(kExports, {{32, "00"}})), -22) << "no name";
+	for (const char *bad : {"0A", "1B", "7F"})
+		EXPECT_EQ(parse(with(kExports, {{33, bad}})), -22) << bad;
+	Bytes endless = kExports;
+	std::fill(endless.begin() + 32, endless.begin() + 288, 'x');
+	EXPECT_EQ(parse(endless), -22);
+	endless[32 + 254] = 0;
+	EXPECT_EQ(parse(endless), 0);
+	const Bytes none = message(16, {{0, "0780"}, {8, "05000000"}});
 	EXPECT_EQ(parse(none, 4), 0);
 	EXPECT_EQ(parse(none, 5), -22) << "no way forward";
 }

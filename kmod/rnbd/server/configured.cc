@@ -277,6 +277,22 @@ Result<cxxrt::Box<ExportUse>> ConfiguredExports::admit(Session &session, TextVie
 	return use;
 }
 
+bool ConfiguredExports::see(Session &session, u32 first, Seen &seen)
+{
+	return entries_.with([&](Entries &entries) {
+		for (ConfiguredExport &e : entries) {
+			if (e.number_ < first || !e.permits(session, AccessMode::ReadOnly))
+				continue;
+			seen.number = e.number_;
+			seen.access = e.access_;
+			seen.name.assign(TextView::of(e.item_name()));
+			seen.device_path.assign(e.device_path_.view());
+			return true;
+		}
+		return false;
+	});
+}
+
 Status ConfiguredExports::add_host(Session &session, const HostAddress &host)
 {
 	return entries_.with([&](Entries &entries) -> Status {

@@ -92,6 +92,7 @@ private:
 	template <class F> Status change(F &&f);
 	Status change_list(cxxrt::TextBuffer<kMaxListText> &list, TextView text);
 
+	u32 number_ = 0; // rises from one export to the next
 	cxxrt::TextBuffer<kPathSize> device_path_;
 	cxxrt::TextBuffer<kMaxListText> sessions_;
 	cxxrt::TextBuffer<kMaxListText> keys_;
@@ -123,6 +124,18 @@ public:
 	// After an add_host() that succeeded.
 	void remove_host(Session &session, const HostAddress &host);
 
+	// One that a session may open, at least to read.
+	struct Seen {
+		u32 number;
+		AccessMode access; // the most that it may ask for
+		cxxrt::TextBuffer<kDeviceNameSize> name;
+		cxxrt::TextBuffer<kPathSize> device_path;
+	};
+	// The one with the lowest number from `first` on; false if there is none. May sleep.
+	bool see(Session &session, u32 first, Seen &seen);
+	// Whether names that are no exports can be opened.
+	bool paths_too() const { return !exports_only_; }
+
 	// configfs.
 	config_group *make(const char *name);
 	void drop(ConfiguredExport &entry);
@@ -142,6 +155,7 @@ private:
 	static ConfiguredExport *find(Entries &entries, TextView name);
 
 	const bool exports_only_;
+	u32 last_number_ = 0;	  // under the lock
 	u64 denied_unlisted_ = 0; // under the lock
 	cxxrt::Guarded<Entries, cxxrt::Mutex> entries_;
 	cxxrt::ConfigfsSubsystem subsystem_;

@@ -126,7 +126,10 @@ config_group *ConfiguredExports::make(const char *name)
 	ConfiguredExport *entry = ConfiguredExport::create(name, &export_type);
 	if (!entry)
 		return configfs_error(err::enomem);
-	entries_.with([&](Entries &entries) { entries.push_back(*entry); });
+	entries_.with([&](Entries &entries) {
+		entry->number_ = ++last_number_;
+		entries.push_back(*entry);
+	});
 	return entry->group();
 }
 

@@ -29,6 +29,26 @@ Mapping *Export::find(const Session &session)
 	return nullptr;
 }
 
+bool Export::has_number(dev_t number) const
+{
+	return bdev_->bd_dev == number;
+}
+
+ExportOpeners Export::openers(const Session &session)
+{
+	ExportOpeners seen{};
+	for (const Mapping &m : mappings_) {
+		if (TextView::of(m.session().name()) == TextView::of(session.name())) {
+			seen.here = true;
+			continue;
+		}
+		seen.elsewhere = true;
+		if (may_write(m.access_mode()))
+			seen.written_elsewhere = true;
+	}
+	return seen;
+}
+
 Status Export::add(Mapping &mapping)
 {
 	TRY(write_opens_.open(mapping.access_mode()));
@@ -160,6 +180,16 @@ void Exports::detach(Mapping &mapping)
 			return;
 		e->remove(mapping);
 		remove_if_unused(*e);
+	});
+}
+
+ExportOpeners Exports::openers(dev_t number, const Session &session)
+{
+	return exports_.with([&](ExportList &list) -> ExportOpeners {
+		for (Export &e : list)
+			if (e.has_number(number))
+				return e.openers(session);
+		return {};
 	});
 }
 

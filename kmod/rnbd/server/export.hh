@@ -14,6 +14,7 @@
 #include <cxxrt/wait.hh>
 #include <rnbd/pure/access.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/wire/discover.hh>
 
 namespace rnbd {
 
@@ -26,10 +27,13 @@ public:
 	~Export() = default;
 
 	bool is(const block_device *bdev) const { return bdev_ == bdev; }
+	bool has_number(dev_t number) const;
 	bool has_name(TextView name) const { return name_.view() == name; }
 
 	// The mapping of a session of that name, or null.
 	Mapping *find(const Session &session);
+	// Seen from a session.
+	ExportOpeners openers(const Session &session);
 	// EPERM if the access mode is not allowed beside the others'.
 	Status add(Mapping &mapping);
 	void remove(Mapping &mapping);
@@ -69,6 +73,8 @@ public:
 	void detach(Mapping &mapping);
 	// No session has anything open. May sleep.
 	bool empty();
+	// Who has that device open. May sleep.
+	ExportOpeners openers(dev_t number, const Session &session);
 
 	// ---- waiting for what becomes of mappings: they are there for others, they have ended
 	// Something has become true that somebody may wait for. Any context.

@@ -6,6 +6,7 @@
 #include <cxxrt/file.hh>
 #include <cxxrt/text.hh>
 #include <rnbd/pure/machine_id.hh>
+#include <rnbd/server/sysfs_folder.hh>
 
 namespace rnbd {
 
@@ -14,8 +15,6 @@ namespace {
 using cxxrt::TextWriter;
 
 constexpr u32 kIdBytes = 16;
-// What is longer is not taken.
-constexpr usize kLongest = 256;
 
 void put_hex(TextWriter &out, const u8 *bytes, usize size)
 {
@@ -55,23 +54,7 @@ bool write_unique_id(TextWriter &out, gendisk *disk)
 }
 
 // Drivers without the method above show their identifiers in sysfs only, where udev reads them,
-// too. If sysfs is not mounted at its place, they have none.
-struct SysfsFolder {
-	dev_t device;
-	const char *below = ""; // from that device's folder to that of the attributes
-
-	// What was read, without blanks at its ends; some are binary, with a head of `skip` bytes.
-	TextView read(const char *name, char (&text)[kLongest], usize skip = 0) const
-	{
-		char path[64];
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s%s", MAJOR(device),
-			 MINOR(device), below, name);
-		const usize size = cxxrt::read_file(path, text, sizeof(text));
-		return size == sizeof(text) ? TextView()
-					    : trim_blanks(TextView(text, size).skip(skip));
-	}
-};
-
+// too.
 bool write_sysfs_id(TextWriter &out, const SysfsFolder &folder)
 {
 	constexpr struct {
@@ -83,7 +66,7 @@ bool write_sysfs_id(TextWriter &out, const SysfsFolder &folder)
 		      {"dm/uuid", "dm."},
 		      {"md/uuid", "md."}};
 	for (const auto &kind : kFiles) {
-		char text[kLongest];
+		char text[SysfsFolder::kLongest];
 		const TextView id = folder.read(kind.file, text);
 		if (id.empty())
 			continue;
@@ -105,7 +88,7 @@ bool write_serial(TextWriter &out, const SysfsFolder &folder, const char *server
 	if (!*server_id)
 		return false;
 	for (const auto &kind : kFiles) {
-		char text[kLongest];
+		char text[SysfsFolder::kLongest];
 		const TextView serial = folder.read(kind.file, text, kind.skip);
 		if (serial.empty())
 			continue;
@@ -135,7 +118,7 @@ Wwid to_wwid(const TextWriter &out)
 
 Wwid identify_device(block_device *bdev, const char *server_id)
 {
-	char text[2 * kLongest];
+	char text[2 * SysfsFolder::kLongest];
 	TextWriter out(text, sizeof(text));
 	gendisk *disk = bdev->bd_disk;
 	const SysfsFolder folder{disk_devt(disk)};
@@ -149,9 +132,9 @@ Wwid identify_device(block_device *bdev, const char *server_id)
 
 Wwid identify_unopened(dev_t device)
 {
-	char text[2 * kLongest];
+	char text[2 * SysfsFolder::kLongest];
 	TextWriter out(text, sizeof(text));
-	char number[kLongest];
+	char number[SysfsFolder::kLongest];
 	const TextView part = SysfsFolder{device}.read("partition", number);
 	if (!write_sysfs_id(out, {device, part.empty() ? "" : "../"}))
 		return {};

@@ -38,6 +38,8 @@ Result<u32> Session::handle_message(const rtrs_srv_request &request)
 		return handle_identify(request);
 	case MessageType::DeviceLimits:
 		return handle_device_limits(request);
+	case MessageType::Discover:
+		return handle_discover(request);
 	default:
 		return err::einval;
 	}

@@ -13,7 +13,9 @@
 #include <cxxrt/ref.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/pure/export_rules.hh>
+#include <rnbd/server/configured.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/wire/discover.hh>
 #include <rnbd/wire/messages.hh>
 #include <rtrs/rtrs.h>
 
@@ -113,6 +115,9 @@ private:
 	Result<u32> handle_device_states(const rtrs_srv_request &request);
 	Result<u32> handle_identify(const rtrs_srv_request &request);
 	Result<u32> handle_device_limits(const rtrs_srv_request &request);
+	// discover.cc; likewise.
+	Result<u32> handle_discover(const rtrs_srv_request &request);
+	DiscoveredExport describe(const ConfiguredExports::Seen &seen) const;
 	Result<DeviceProperties> open(const OpenRequest &want, const rtrs_srv_op *op);
 	Result<dev_t> find(const DeviceName &device) const;
 	bool asks_by_wwid(const DeviceName &device) const;

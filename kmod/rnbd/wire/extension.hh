@@ -10,6 +10,7 @@
 
 #include <rnbd/wire/device_limits.hh>
 #include <rnbd/wire/device_states.hh>
+#include <rnbd/wire/discover.hh>
 #include <rnbd/wire/feature.hh>
 #include <rnbd/wire/identify.hh>
 #include <rnbd/wire/messages.hh>

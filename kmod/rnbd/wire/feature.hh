@@ -14,7 +14,9 @@ constexpr u32 identify = 1u << 1;
 constexpr u32 device_cache = 1u << 2;
 constexpr u32 device_limits = 1u << 3;
 constexpr u32 open_by_wwid = 1u << 4;
-constexpr u32 all = device_states | identify | device_cache | device_limits | open_by_wwid;
+constexpr u32 discover = 1u << 5;
+constexpr u32 all =
+    device_states | identify | device_cache | device_limits | open_by_wwid | discover;
 } // namespace feature
 
 } // namespace rnbd

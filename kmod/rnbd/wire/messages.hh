@@ -28,6 +28,8 @@ enum class MessageType : u16 {
 	IdentifyResponse = 0x8003,
 	DeviceLimits = 0x8004,
 	DeviceLimitsResponse = 0x8005,
+	Discover = 0x8006,
+	DiscoverResponse = 0x8007,
 };
 
 enum class AccessMode : u8 {
@@ -154,7 +156,8 @@ inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0
 		u32 feature;
 	} kExtended[] = {{MessageType::DeviceStates, feature::device_states},
 			 {MessageType::Identify, feature::identify},
-			 {MessageType::DeviceLimits, feature::device_limits}};
+			 {MessageType::DeviceLimits, feature::device_limits},
+			 {MessageType::Discover, feature::discover}};
 	for (const auto &e : kExtended)
 		if ((features & e.feature) && h->is(e.type))
 			return e.type;

@@ -20,6 +20,10 @@ namespace {
 void options(TextView text)
 {
 	constexpr int kCpus = 8;
+	auto question = std::make_unique<rnbd::MapOptions>();
+	if (rnbd::parse_discover_options(text, *question).ok())
+		MUST(!question->session.empty() && question->device_path.empty() &&
+		     question->owner.empty());
 	auto o = std::make_unique<rnbd::MapOptions>();
 	if (!rnbd::parse_map_options(text, kCpus, *o).ok())
 		return;

@@ -160,6 +160,29 @@ TEST(MapOptions, UnknownAndEmpty)
 		EXPECT_EQ(with_option(bad), -22) << bad;
 }
 
+TEST(DiscoverOptions, WhomToAsk)
+{
+	auto code = [](const std::string &input) {
+		MapOptions o;
+		return parse_discover_options(text(input), o).code();
+	};
+	const std::string input =
+	    "key=k7 sessname=s path=ip:10.0.0.1 dest_port=99  path=ip:10.0.1.1 auth=required\n";
+	MapOptions o;
+	ASSERT_TRUE(parse_discover_options(text(input), o).ok());
+	EXPECT_EQ(str(o.session), "s");
+	EXPECT_EQ(o.path_count, 2u);
+	EXPECT_EQ(o.port, 99);
+	EXPECT_EQ(str(o.auth), "required");
+	EXPECT_EQ(str(o.key), "k7");
+	EXPECT_EQ(code("sessname=s"), 0) << "an open one needs no more";
+	EXPECT_EQ(code("path=ip:10.0.0.1"), -22);
+	for (const char *other : {"device_path=d", "access_mode=ro", "nr_poll_queues=1",
+				  "no_path_timeout=1", "mp_policy=rr", "owner=o", "x=y", "auth="})
+		EXPECT_EQ(code(std::string("sessname=s ") + other), -22) << other;
+	EXPECT_EQ(code("sessname=s path=1 path=2 path=3 path=4 path=5 path=6 path=7"), -12);
+}
+
 TEST(MapOptions, SpacesMayRepeat)
 {
 	EXPECT_EQ(map_code("  sessname=s   device_path=d  \n"), 0);

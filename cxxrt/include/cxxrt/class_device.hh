@@ -77,6 +77,18 @@ template <class T> struct DeviceFile {
 	static constexpr DeviceFile read_write(const char *name, Show show, Store store);
 };
 
+// A file that is longer than a page, or no text.
+template <class T> struct DeviceBlob {
+	// Copies what there is from byte `from` on, `size` bytes at most; how many, 0 at the end.
+	// What changes between two calls is for the reader to notice.
+	using Read = usize (T::*)(u64 from, char *to, usize size);
+
+	bin_attribute attr;
+	Read read;
+
+	static constexpr DeviceBlob read_only(const char *name, umode_t mode, Read read);
+};
+
 namespace detail {
 
 struct ClassDeviceNode {
@@ -106,7 +118,31 @@ template <class T> struct DeviceFileOps {
 	}
 };
 
+template <class T> struct DeviceBlobOps {
+	// The attribute is const from some kernel on.
+	template <class Attribute>
+	static ssize_t read(file *, kobject *kobj, Attribute *a, char *to, loff_t from, size_t size)
+	{
+		const device *dev = container_of(kobj, device, kobj);
+		T *owner = static_cast<T *>(container_of(dev, ClassDeviceNode, dev)->owner);
+		const auto *row =
+		    container_of(static_cast<const bin_attribute *>(a), DeviceBlob<T>, attr);
+		return static_cast<ssize_t>((owner->*row->read)(static_cast<u64>(from), to, size));
+	}
+};
+
 } // namespace detail
+
+template <class T>
+constexpr DeviceBlob<T> DeviceBlob<T>::read_only(const char *name, umode_t mode, Read read)
+{
+	DeviceBlob b{};
+	b.attr.attr.name = name;
+	b.attr.attr.mode = mode;
+	b.attr.read = &detail::DeviceBlobOps<T>::read;
+	b.read = read;
+	return b;
+}
 
 template <class T> constexpr DeviceFile<T> DeviceFile<T>::read_only(const char *name, Show show)
 {
@@ -142,6 +178,11 @@ public:
 			TRY(Status::from_code(
 			    sysfs_create_file(&device.node_->dev.kobj, &f.attr.attr)));
 		return device;
+	}
+	// A further file, a static object. ENOMEM.
+	template <class T> Status add(const DeviceBlob<T> &blob)
+	{
+		return Status::from_code(sysfs_create_bin_file(kobj(), &blob.attr));
 	}
 	// A device that only holds directories.
 	static Result<ClassDevice> create_empty(const DeviceClass &cls, const char *name,

@@ -13,7 +13,11 @@ namespace {
 using File = cxxrt::DeviceFile<Control>;
 constinit const File kFiles[] = {
     File::read_write("map_device", &Control::show_map, &Control::store_map),
+    File::read_write("discover", &Control::show_discover, &Control::store_discover),
 };
+// Names of exports are no matter of every user of this machine.
+constinit const auto kDiscovered =
+    cxxrt::DeviceBlob<Control>::read_only("discovered", 0400, &Control::read_discovered);
 
 // Only after all options are known, since dest_port= may follow path=.
 Result<cxxrt::Array<rtrs_addr_pair>> parse_paths(const MapOptions &options)
@@ -24,8 +28,8 @@ Result<cxxrt::Array<rtrs_addr_pair>> parse_paths(const MapOptions &options)
 		const int code =
 		    rtrs_addr_parse_pair(text.data(), text.size(), options.port, &pairs[i]);
 		if (code) {
-			log_error("map_device", "Bad address %.*s: %d",
-				  static_cast<int>(text.size()), text.data(), code);
+			log_error("ctl", "Bad address %.*s: %d", static_cast<int>(text.size()),
+				  text.data(), code);
 			return cxxrt::Error::from_code(code);
 		}
 	}
@@ -59,6 +63,7 @@ Status Control::create()
 	class_ = TRY(cxxrt::DeviceClass::create(lock_class<"rnbd-client">()));
 	ctl_ = TRY(cxxrt::ClassDevice::create(class_, "ctl", this, kFiles));
 	commands_ = true;
+	TRY(ctl_.add(kDiscovered));
 	devices_ = TRY(cxxrt::SysfsDir::create_empty(ctl_.kobj(), "devices", this));
 	ctl_.announce();
 	return {};
@@ -67,8 +72,9 @@ Status Control::create()
 void Control::stop_commands()
 {
 	if (commands_)
-		// raw: the file goes before its directory, when no more commands may come
-		sysfs_remove_file(ctl_.kobj(), &kFiles[0].attr.attr);
+		for (const File &file : kFiles)
+			// raw: the file goes before its directory, when no more commands may come
+			sysfs_remove_file(ctl_.kobj(), &file.attr.attr);
 	commands_ = false;
 }
 
@@ -112,6 +118,37 @@ Status Control::store_map(TextView text, cxxrt::SysfsCall &)
 					    .auth = options.auth,
 					    .key = options.key,
 					    .settings = settings.get()});
+}
+
+void Control::show_discover(cxxrt::SysfsText &out)
+{
+	out.print("Usage: echo \"sessname=<session> [path=<[src@]dst>] [dest_port=<port>] "
+		  "[auth=<off|optional|required>] [key=<name>]\" > discover\n");
+}
+
+Status Control::store_discover(TextView text, cxxrt::SysfsCall &)
+{
+	MapOptions options;
+	Status parsed = parse_discover_options(text, options);
+	if (!parsed.ok()) {
+		log_error("discover", "Bad options: %d", parsed.code());
+		return parsed;
+	}
+	auto paths = TRY(parse_paths(options));
+	SessionUse use =
+	    TRY(module_.sessions().acquire(options.session, 0,
+					   {.paths = paths.data(),
+					    .path_count = static_cast<u32>(paths.size()),
+					    .port = options.port,
+					    .auth = options.auth,
+					    .key = options.key,
+					    .any_queues = true}));
+	return discovery_.ask(*use.session(), cxxrt::trim_newline(text));
+}
+
+usize Control::read_discovered(u64 from, char *to, usize size)
+{
+	return discovery_.read(from, to, size);
 }
 
 } // namespace rnbd::client

@@ -4,6 +4,7 @@
 
 #include <cxxrt/class_device.hh>
 #include <cxxrt/sysfs.hh>
+#include <rnbd/client/discover.hh>
 #include <rnbd/pure/map_options.hh>
 
 namespace rnbd::client {
@@ -26,12 +27,17 @@ public:
 	// The attribute map_device.
 	void show_map(cxxrt::SysfsText &out);
 	Status store_map(TextView text, cxxrt::SysfsCall &call);
+	// The attributes discover and discovered.
+	void show_discover(cxxrt::SysfsText &out);
+	Status store_discover(TextView text, cxxrt::SysfsCall &call);
+	usize read_discovered(u64 from, char *to, usize size);
 
 private:
 	Module &module_;
 	cxxrt::DeviceClass class_;
 	cxxrt::ClassDevice ctl_;
 	cxxrt::SysfsDir devices_;
+	Discovery discovery_;
 	bool commands_ = false;
 };
 

@@ -53,6 +53,8 @@ struct Destination {
 	TextView key = {};
 	// Of a new session; of an open one they must be so already.
 	rtrs_clt_settings settings = {};
+	// An open session will do, whatever its queues are.
+	bool any_queues = false;
 };
 
 class Session : public cxxrt::RefCounted<Session> {

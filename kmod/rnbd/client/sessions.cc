@@ -72,7 +72,8 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 				wait_for = Ref<Session>::share(session);
 				return {};
 			}
-			TRY(check_poll_queues(*session, poll_queues));
+			if (!destination.any_queues)
+				TRY(check_poll_queues(*session, poll_queues));
 			TRY(check_auth(*session, destination));
 			TRY(check_settings(*session, destination));
 			session->uses++;

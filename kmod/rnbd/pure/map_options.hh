@@ -132,11 +132,9 @@ constexpr Status parse_map_option(TextView option, int cpus, MapOptions &out)
 	}
 	return err::einval;
 }
-} // namespace detail
 
-// `out` is fresh. `cpus` is nr_cpu_ids. EINVAL for an option that is unknown, empty or bad, or a
-// mandatory one that is missing; ENOMEM for a seventh path (the in-tree errno). Spaces may repeat.
-constexpr Status parse_map_options(TextView input, int cpus, MapOptions &out)
+// parse(option) for each, until one is an error. Spaces may repeat.
+template <class F> constexpr Status for_each_option(TextView input, F &&parse)
 {
 	input = cxxrt::trim_newline(input);
 	while (!input.empty()) {
@@ -145,11 +143,41 @@ constexpr Status parse_map_options(TextView input, int cpus, MapOptions &out)
 		input = input.skip(end + 1);
 		if (option.empty())
 			continue;
-		Status s = detail::parse_map_option(option, cpus, out);
+		Status s = parse(option);
 		if (!s.ok())
 			return s;
 	}
+	return {};
+}
+} // namespace detail
+
+// `out` is fresh. `cpus` is nr_cpu_ids. EINVAL for an option that is unknown, empty or bad, or a
+// mandatory one that is missing; ENOMEM for a seventh path (the in-tree errno).
+constexpr Status parse_map_options(TextView input, int cpus, MapOptions &out)
+{
+	Status s = detail::for_each_option(
+	    input, [&](TextView option) { return detail::parse_map_option(option, cpus, out); });
+	if (!s.ok())
+		return s;
 	if (out.session.empty() || out.device_path.empty())
+		return err::einval;
+	return {};
+}
+
+// What is written into discover: those of the options that say to whom the question goes. `out` is
+// fresh. Errors as above.
+constexpr Status parse_discover_options(TextView input, MapOptions &out)
+{
+	constexpr TextView kOptions[] = {"sessname", "path", "dest_port", "auth", "key"};
+	Status s = detail::for_each_option(input, [&](TextView option) -> Status {
+		for (TextView known : kOptions)
+			if (option.first(option.find('=')) == known)
+				return detail::parse_map_option(option, 0, out);
+		return err::einval;
+	});
+	if (!s.ok())
+		return s;
+	if (out.session.empty())
 		return err::einval;
 	return {};
 }

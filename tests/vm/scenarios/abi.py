@@ -78,6 +78,8 @@ FORMATS = {
     "/sys/class/rnbd-server/ctl/serving": "1",
     "/sys/class/rnbd-server/ctl/instance": "0",
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
+    "/sys/class/rnbd-client/ctl/discover": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*",
+    "/sys/class/rnbd-client/ctl/discovered": r"1 sessname=vm\nend 1 paths",
     f"{DISK}/owner": r"[!-~]*",
     **dict.fromkeys(("/sys/block/rnbd<N>/wwid", f"{DISK}/wwid"), r"[!-~]*"),
     f"{DISK}/unmap_device": r"Usage: echo <normal\|force> > unmap_device",
@@ -104,6 +106,8 @@ FORMATS = {
     REFUSALS: r"[a-z_]+ \d+(?:\n[a-z_]+ \d+)*",
 }
 
+MODES = {"Read only, by root": "400", "Read only": "444", "Read and write": "644", "Write only": "200"}
+
 
 def documented() -> dict[str, str]:
     """Each entry, and the mode that its description promises; empty for a directory or a link."""
@@ -112,12 +116,12 @@ def documented() -> dict[str, str]:
         text = file.read_text(encoding="utf-8")
         for block in re.split(r"\n(?=What:\s)(?<!\nWhat)", text):
             names = re.findall(r"^What:\s+(\S+)$", block, re.MULTILINE)
-            said = re.search(r"^Description:\n\s+(Read only|Read and write|Write only)?", block, re.MULTILINE)
+            said = re.search(rf"^Description:\n\s+({'|'.join(MODES)})?", block, re.MULTILINE)
             if not said:  # several names have one description: the last one carries it
                 pending = names
                 found.update(dict.fromkeys(pending, "?"))
                 continue
-            mode = {"Read only": "444", "Read and write": "644", "Write only": "200"}.get(said[1] or "", "")
+            mode = MODES.get(said[1] or "", "")
             for name in [*[n for n, m in found.items() if m == "?"], *names]:
                 found[name] = mode
     return {name: mode for name, mode in found.items() if name.startswith(COVERED)}
@@ -151,6 +155,7 @@ def run(lab: Lab) -> None:
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
+    rnbd.write(lab.client, f"{rnbd.CTL}/discover", "sessname=vm")
     found = {**entries(lab.client, ["/sys/devices/virtual/rtrs-client", "/sys/devices/virtual/rnbd-client",
                                     f"/sys/block/{name}/rnbd/", f"/sys/block/{name}/wwid",
                                     "/sys/kernel/debug/rtrs-client"]),

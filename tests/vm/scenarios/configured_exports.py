@@ -113,6 +113,71 @@ def removed(lab: Lab, below: str) -> None:
         lab.server.run(f"sleep 0.5\n[ ! -e {mine} ] || rmdir {mine}\ndmsetup remove --noudevsync --retry thing")
 
 
+def discover(lab: Lab, session: str = "ask", paths: bool = True, **options: object) -> tuple[list[list[str]], str]:
+    """The lines of ctl/discovered, split, and what the last one says; the question is asked anew."""
+    question = " ".join([f"sessname={session}", *([rnbd.path_option(lab)] if paths else []),
+                         *(f"{key}={value}" for key, value in options.items())])
+    rnbd.write(lab.client, f"{rnbd.CTL}/discover", question)
+    lines = lab.client.run(f"cat {rnbd.CTL}/discovered").splitlines()
+    number, asked = lines[0].split(" ", 1)
+    rnbd.equal(asked, question, "the question that was answered")
+    last = lines[-1].split(" ")
+    rnbd.equal(last[:2], ["end", number], "the end of the answer")
+    return [line.split(" ", 3) for line in lines[1:-1]], last[2]
+
+
+def make(lab: Lab, name: str, disk: str, **files: str) -> None:
+    folder = f"{TREE}/{name}"
+    lab.server.run(f"mkdir '{folder}'\necho {disk} >'{folder}/device_path'\n"
+                   + "".join(f"echo '{text}' >'{folder}/{file}'\n" for file, text in files.items())
+                   + f"echo 1 >'{folder}/enable'")
+
+
+def discovered(lab: Lab, disk: str) -> None:
+    """A session is told of what it could open, and of nothing else; it is there for the question only."""
+    sectors = rnbd.read(lab.server, f"/sys/block/{disk.removeprefix('/dev/')}/size")
+    ask = f"{rnbd.CTL}/discover"
+    rnbd.equal(rnbd.write_error(lab.client, ask, "sessname=ask"), "ENXIO", "no session, no path")
+    rnbd.equal(rnbd.write_error(lab.client, ask, "sessname=ask owner=x"), "EINVAL", "an option of map")
+
+    def told(session: str = "ask", paths: bool = True) -> list[list[str]]:
+        return [row for row in discover(lab, session, paths)[0] if row[3] != "one"]
+
+    make(lab, "all", disk)
+    make(lab, "for vm", disk, allowed_sessions="vm", access="ro")
+    make(lab, "hers", disk, allowed_keys="hers")
+    make(lab, "there", disk, allowed_addresses="10.10.1.0/24")
+    make(lab, "gone", "/dev/none", access="migration")
+    make(lab, "off", disk)
+    rnbd.write(lab.server, f"{TREE}/off/enable", "0")
+    names = ["all", "for vm", "hers", "there", "gone", "off"]
+    try:
+        gone, free = ["0", "migration", "missing", "gone"], [sectors, "rw", "-", "all"]
+        rnbd.equal(told(), [free, gone], "what ask is told")
+        hers = [sectors, "ro", "-", "for vm"]
+        rnbd.equal(told("vm"), [free, hers, gone], "what vm is told")
+        rnbd.equal((rnbd.sessions(lab.client, "client"), rnbd.read(lab.server, f"{TREE}/all/denied")), ([], "0"),
+                   "what is left of a question")
+        disk_of_vm = rnbd.map_device(lab, "all")
+        rnbd.equal([row[2] for row in told("vm", False)], ["here", "here", "missing"], "what vm has itself")
+        rnbd.equal([row[2] for row in told()], ["written", "missing"], "of what vm has")
+        rnbd.equal(rnbd.read(lab.client, f"/sys/block/{disk_of_vm}/rnbd/state"), "open", "the disk after that")
+        rnbd.unmap(lab, disk_of_vm)
+        # More than an answer of one page has, and more than a page of the file.
+        many = [f"{number:03}-{'n' * 200}" for number in range(40)]
+        names += many
+        lab.server.run("".join(f"mkdir {TREE}/{name}\necho {disk} >{TREE}/{name}/device_path\n"
+                               f"echo 1 >{TREE}/{name}/enable\n" for name in many), 60)
+        rnbd.equal([row[3] for row in told()], ["all", "gone", *many], "many names")
+        rnbd.write(lab.server, "/sys/class/rnbd-server/ctl/serving", "0")
+        rnbd.check(rnbd.write_error(lab.client, ask, f"sessname=ask {rnbd.path_option(lab)}"),
+                   "a server that does not serve was asked")
+        rnbd.write(lab.server, "/sys/class/rnbd-server/ctl/serving", "1")
+    finally:
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
+        lab.server.run("sleep 0.5\n" + "".join(f"rmdir '{TREE}/{name}'\n" for name in names))
+
+
 def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
     lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y\n"
@@ -122,6 +187,9 @@ def run(lab: Lab) -> None:
         inputs(lab)
         rnbd.write(lab.server, f"{TREE}/one/device_path", disk)
         rules(lab, disk)
+        rnbd.write(lab.server, f"{TREE}/one/enable", "1")
+        discovered(lab, disk)
+        rnbd.equal(discover(lab, "vm")[1], "exports", "what else may be opened")
         rnbd.check(not lab.server.try_run("rmmod rnbd_server").ok, "the module went away below its exports")
     finally:
         lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
@@ -133,5 +201,6 @@ def run(lab: Lab) -> None:
     rnbd.load_server(lab)
     rnbd.load_client(lab)
     rnbd.unmap(lab, rnbd.map_device(lab, disk))
+    rnbd.equal(discover(lab), ([], "paths"), "what a server tells that exports nothing by name")
     no_other_name(lab, disk)
     removed(lab, disk)

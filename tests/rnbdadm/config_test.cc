@@ -140,7 +140,7 @@ TEST(RnbdadmConfig, MistakesNameFileAndLine)
 		EXPECT_TRUE(has(err, c.says)) << c.text << "\n" << err;
 	}
 	// Each mistake is told, not only the first.
-	std::string err = mistakes("[session a]\npath = x\n[device d]\nsession = b\ndevice = y");
+	std::string err = mistakes("[session a]\npath = 1.2\n[device d]\nsession = b\ndevice = y");
 	EXPECT_TRUE(has(err, ":2:") && has(err, ":3:")) << err;
 }
 

@@ -110,7 +110,7 @@ TEST_F(RnbdadmInitramfs, WhatCannotWorkIsRefused)
 		  "initramfs 'yse' is not yes or no"},
 		 {"[session vm]\npath = 10.0.0.1\nkey = lost\n" + kRoot,
 		  "session vm has key lost, which is not in /etc/rnbd/keys.d"},
-		 {"[session vm]\npath = x\n" + kRoot, "its session vm has a mistake"},
+		 {"[session vm]\npath = 1.2\n" + kRoot, "its session vm has a mistake"},
 		 {"[session vm]\npath = 10.0.0.1\nsoft-roce = ../x\n" + kRoot,
 		  "its session vm has a mistake"}}) {
 		Outcome o = generate(text);

@@ -34,12 +34,16 @@ void compare_session(const Host &host, const SessionConfig &wanted, const Sessio
 		     bool extra, std::vector<Difference> &found)
 {
 	std::string object = "session " + wanted.name;
-	for (const std::string &path : wanted.paths)
+	const ResolvedPaths resolved = resolve_paths(host, wanted, &session);
+	for (const std::string &path : resolved.paths)
 		if (!has_path(session, path))
 			found.push_back({object, "path", path, ""});
-	if (extra)
+	for (const ResolvedPaths::Missing &m : resolved.missing)
+		found.push_back({object, "path", fmt::format("{} ({})", m.word, m.reason), ""});
+	// A path may be that of a name that nobody knows at present.
+	if (extra && resolved.missing.empty())
 		for (const Path &path : session.paths)
-			if (std::none_of(wanted.paths.begin(), wanted.paths.end(),
+			if (std::none_of(resolved.paths.begin(), resolved.paths.end(),
 					 [&](const std::string &p) { return same_path(p, path); }))
 				found.push_back({object, "path", "", path.name});
 	if (session.server_port && static_cast<std::int64_t>(*session.server_port) != wanted.port)
@@ -149,6 +153,27 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 
 namespace {
 
+// With addresses for names. What nobody knows is said, and left out; Failure if nothing is left:
+// that may pass by itself, so it is no mistake of the configuration.
+SessionConfig with_addresses(Call &call, const SessionConfig &wanted)
+{
+	const std::vector<Session> sessions = read_sessions(call.host, false);
+	ResolvedPaths resolved =
+	    resolve_paths(call.host, wanted, find_session(sessions, wanted.name));
+	for (const ResolvedPaths::Missing &m : resolved.missing) {
+		const Failure failure(
+		    Exit::Failed,
+		    fmt::format("session {}: path {}: {}", wanted.name, m.word, m.reason),
+		    "is it spelled right, and does the resolver work? getent ahosts NAME");
+		if (resolved.paths.empty())
+			throw failure;
+		call.report(failure);
+	}
+	SessionConfig session = wanted;
+	session.paths = std::move(resolved.paths);
+	return session;
+}
+
 // The session exists. True if something was changed; what the module lacks is said, and no reason
 // to leave the disk out.
 bool apply_session(Call &call, const SessionConfig &wanted)
@@ -197,13 +222,19 @@ bool apply_session(Call &call, const SessionConfig &wanted)
 std::string apply_device(Call &call, const Config &config, const DeviceConfig &wanted)
 {
 	need_client(call.host);
-	const SessionConfig *session = config.session(wanted.request.session);
+	const SessionConfig *configured = config.session(wanted.request.session);
+	std::optional<SessionConfig> session;
+	if (configured)
+		session = with_addresses(call, *configured);
 	auto device = mapped(call.host, wanted.request.session, wanted.request.device_path);
 	if (!device) {
 		// An existing session gets its missing paths first: those that it has may be dead.
 		if (session)
 			apply_session(call, *session);
 		MapRequest request = wanted.request;
+		if (session)
+			request.paths = session->paths;
+		const std::vector<std::string> paths = request.paths;
 		if (request.paths.size() > rnbd::kMaxMapPaths)
 			request.paths.resize(rnbd::kMaxMapPaths);
 		const bool known =
@@ -212,11 +243,9 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 		if (session)
 			apply_session(call, *session);
 		if (call.dry_run && !known)
-			for (std::size_t i = request.paths.size(); i < wanted.request.paths.size();
-			     i++)
-				call.out << fmt::format("write '{}' to {}/{}/add_path\n",
-							wanted.request.paths[i], kRtrsClient,
-							request.session);
+			for (std::size_t i = request.paths.size(); i < paths.size(); i++)
+				call.out << fmt::format("write '{}' to {}/{}/add_path\n", paths[i],
+							kRtrsClient, request.session);
 		return "mapped";
 	}
 	bool changed = session && apply_session(call, *session);

@@ -194,7 +194,7 @@ private:
 		config.place = section.place;
 		for (const Entry &entry : section.entries)
 			if (entry.key == "path")
-				config.paths.push_back(canonical_path(entry.value));
+				config.paths.push_back(path_word(entry.value));
 			else if (entry.key == "soft-roce")
 				config.soft_roce.push_back(entry.value);
 		if (const Entry *entry = inherited(section, "port"))

@@ -14,8 +14,9 @@ inline const std::string kConfigFolder = "/etc/rnbd/rnbd.conf.d";
 
 struct SessionConfig {
 	std::string name;
-	std::string place;		// file:line
-	std::vector<std::string> paths; // canonical
+	std::string place; // file:line
+	// Canonical, but for names of machines.
+	std::vector<std::string> paths;
 	std::int64_t port = 1234;
 	std::string auth; // empty: as the module has it
 	std::string key;
@@ -66,6 +67,17 @@ Failure failure_of(const std::vector<std::string> &mistakes, const std::string &
 std::string comparable_path(const std::string &path);
 // Whether a configured path (its source may be missing) is this one.
 bool same_path(const std::string &configured, const Path &path);
+
+// Paths with addresses in the place of names: those that a running session has, else the best.
+struct ResolvedPaths {
+	std::vector<std::string> paths;
+	struct Missing {
+		std::string word, reason;
+	};
+	std::vector<Missing> missing; // which nobody knows
+};
+// Asks the resolver for names. `running` may be null.
+ResolvedPaths resolve_paths(const Host &host, const SessionConfig &session, const Session *running);
 
 // The configuration of what runs. `known` gives the ports of sessions where the module does not
 // tell them.

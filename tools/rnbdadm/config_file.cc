@@ -30,8 +30,9 @@ const std::vector<ConfigKey> &config_keys()
 	};
 	static const std::vector<ConfigKey> kAll = {
 	    {"path", "[SRC@]DST", false, true, false, false, true,
-	     "address of the server, after the address of this machine to come from; once for each "
-	     "path",
+	     "address or name of the server, after the address of this machine to come from; once "
+	     "for "
+	     "each path",
 	     kNeeded},
 	    {"port", "NUMBER", true, true, false, false, false, "port of the server",
 	     std::to_string(rtrs::kDefaultPort)},
@@ -145,7 +146,7 @@ void check_value(const Entry &entry, const std::string &kind)
 	if (entry.key == "no-path-timeout")
 		number(entry, -1, 1'000'000);
 	if (entry.key == "path")
-		canonical_path(entry.value);
+		path_word(entry.value);
 	if (entry.key == "auth" && !rtrs::parse_auth_policy(view(entry.value)).ok())
 		throw Failure(
 		    Exit::Config,

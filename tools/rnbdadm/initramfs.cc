@@ -56,6 +56,25 @@ std::vector<const SessionConfig *> sessions_of(const Config &config,
 	return sessions;
 }
 
+// An initramfs has no resolver. Failure (Config).
+std::vector<SessionConfig> with_addresses(const Host &host,
+					  const std::vector<const SessionConfig *> &sessions)
+{
+	std::vector<SessionConfig> resolved;
+	std::vector<std::string> unknown;
+	for (const SessionConfig *session : sessions) {
+		ResolvedPaths found = resolve_paths(host, *session, nullptr);
+		for (const ResolvedPaths::Missing &m : found.missing)
+			unknown.push_back(
+			    fmt::format("{}: path {}: {}", session->place, m.word, m.reason));
+		resolved.push_back(*session);
+		resolved.back().paths = std::move(found.paths);
+	}
+	if (!unknown.empty())
+		throw failure_of(unknown, "what the initramfs shall map");
+	return resolved;
+}
+
 std::string text_of(const SessionConfig &session)
 {
 	std::string text = fmt::format("\n[session {}]\nport = {}\n", session.name, session.port);
@@ -113,15 +132,16 @@ Exit generate_initramfs(Call &call)
 		if (m.kind.empty())
 			call.report({Exit::Config, m.line()});
 	const std::vector<const DeviceConfig *> devices = devices_of(config);
-	const std::vector<const SessionConfig *> sessions = sessions_of(config, devices);
+	const std::vector<SessionConfig> sessions =
+	    with_addresses(call.host, sessions_of(config, devices));
 	// All of them are good before the first is written.
 	const KeyFolder keys(call.host);
 	std::vector<std::string> names;
-	for (const SessionConfig *session : sessions) {
+	for (const SessionConfig &session : sessions) {
 		Secret secret;
-		if (session->key.empty())
+		if (session.key.empty())
 			continue;
-		const std::string name = newest_key(keys, *session);
+		const std::string name = newest_key(keys, session);
 		keys.read(name, secret);
 		if (std::find(names.begin(), names.end(), name) == names.end())
 			names.push_back(name);
@@ -130,8 +150,8 @@ Exit generate_initramfs(Call &call)
 		Image image(call.host, call.arguments[0]);
 		std::string text =
 		    "# For an initramfs, by rnbdadm generate initramfs; see rnbd.conf(5).\n";
-		for (const SessionConfig *session : sessions)
-			text += text_of(*session);
+		for (const SessionConfig &session : sessions)
+			text += text_of(session);
 		for (const DeviceConfig *device : devices)
 			text += text_of(*device);
 		if (int error = image.replace_file(kConfigFile, text, Host::Folders::Make))

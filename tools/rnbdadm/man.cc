@@ -268,6 +268,15 @@ std::string man_config()
 				    key.standard.empty() ? "It is needed"
 							 : "Default: " + quoted(key.standard));
 	}
+	text += ".SH NAMES OF MACHINES\n";
+	text += paragraphs(
+	    "Where an address may stand in a path, a name of a machine may stand, too. It is "
+	    "resolved when the devices are applied or compared, and when an initramfs is made, "
+	    "which "
+	    "gets addresses; a path that runs to any of its addresses is the path that is meant. A "
+	    "path whose name nobody knows is left out and reported, and a device of a session that "
+	    "has no other fails, and nothing else; its unit tries again. What a disk is needed for "
+	    "before the resolver works, its root for example, wants addresses or /etc/hosts.");
 	text += ".SH EXAMPLE\n.nf\n" + quoted(kSample) + ".fi\n";
 	text += ".SH INITRAMFS\n";
 	text += paragraphs(

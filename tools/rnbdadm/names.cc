@@ -176,9 +176,7 @@ std::string canonical_address(const std::string &word)
 		throw Failure(
 		    Exit::Usage, fmt::format("'{}' is no address", word),
 		    "an address is ip:<IPv4>, ip:<IPv6> or gid:<GID>, where ip: can be left out; "
-		    "and a port is given apart; names of machines may stand on the command line of "
-		    "map "
-		    "and path add");
+		    "and a port is given apart; names of machines may stand in paths");
 	return text;
 }
 
@@ -238,25 +236,41 @@ bool same_family(const std::string &a, const std::string &b)
 
 } // namespace
 
-std::string resolved_path(const Host &host, const std::string &word)
+std::string path_word(const std::string &word)
 {
-	std::size_t separator = word.find(',');
+	const std::size_t separator = word.find_first_of(",@");
+	auto part = [](const std::string &text) {
+		return is_host_name(text) ? text : canonical_address(text);
+	};
 	if (separator == std::string::npos)
-		separator = word.find('@');
+		return part(word);
+	return part(word.substr(0, separator)) + "@" + part(word.substr(separator + 1));
+}
+
+std::vector<std::string> path_candidates(const Host &host, const std::string &word)
+{
+	const std::size_t separator = word.find_first_of(",@");
 	if (separator == std::string::npos)
-		return candidates(host, word)[0];
+		return candidates(host, word);
 	const std::string source = word.substr(0, separator),
 			  destination = word.substr(separator + 1);
 	const std::vector<std::string> from = candidates(host, source),
 				       to = candidates(host, destination);
+	std::vector<std::string> all;
 	for (const std::string &d : to)
 		for (const std::string &s : from)
-			if (same_family(s, d))
-				return s + "@" + d;
-	if (!is_host_name(source) && !is_host_name(destination))
-		return from[0] + "@" + to[0];
+			if (same_family(s, d) ||
+			    (!is_host_name(source) && !is_host_name(destination)))
+				all.push_back(s + "@" + d);
+	if (!all.empty())
+		return all;
 	throw Failure(Exit::NotFound, fmt::format("'{}' and '{}' have no addresses of one family",
 						  source, destination));
+}
+
+std::string resolved_path(const Host &host, const std::string &word)
+{
+	return path_candidates(host, word)[0];
 }
 
 void check_session_name(const std::string &name)

@@ -27,6 +27,10 @@ std::string canonical_path(const std::string &word);
 // The same of a path in which names of machines may stand: the best address of each, of one family
 // with what it comes from. Failure (NotFound). Asks the resolver.
 std::string resolved_path(const Host &host, const std::string &word);
+// The same for the configuration: names of machines stay as they are. Failure (Usage).
+std::string path_word(const std::string &word);
+// All paths that it may stand for, the best first. Failure (NotFound). Asks the resolver.
+std::vector<std::string> path_candidates(const Host &host, const std::string &word);
 // Names of sessions that a peer and sysfs accept. Failure (Usage).
 void check_session_name(const std::string &name);
 

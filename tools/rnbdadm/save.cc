@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The configuration of what runs.
 #include "config.hh"
+#include "names.hh"
 #include "settings.hh"
 #include "text.hh"
 
@@ -32,6 +33,23 @@ std::string name_for(const Device &device, std::vector<std::string> &taken)
 	return name;
 }
 
+// As it is configured, if that has a name which stands for this path.
+std::string word_for(const Host &host, const SessionConfig *configured, const Path &path)
+{
+	for (const std::string &word : configured ? configured->paths : std::vector<std::string>())
+		try {
+			const std::vector<std::string> all = path_candidates(host, word);
+			if (all[0] != word &&
+			    std::any_of(all.begin(), all.end(), [&](const std::string &candidate) {
+				    return same_path(candidate, path);
+			    }))
+				return word;
+		} catch (const Failure &) {
+			// Nobody knows it: the path stays as it runs.
+		}
+	return path.source + "@" + path.destination;
+}
+
 } // namespace
 
 std::string saved_config(const Host &host, const Config &known)
@@ -40,9 +58,9 @@ std::string saved_config(const Host &host, const Config &known)
 	std::vector<Device> devices = read_devices(host);
 	for (const Session &session : read_sessions(host, false)) {
 		text += fmt::format("\n[session {}]\n", session.name);
-		for (const Path &path : session.paths)
-			text += fmt::format("path = {}@{}\n", path.source, path.destination);
 		const SessionConfig *configured = known.session(session.name);
+		for (const Path &path : session.paths)
+			text += fmt::format("path = {}\n", word_for(host, configured, path));
 		if (session.server_port)
 			text += fmt::format("port = {}\n", *session.server_port);
 		else if (configured && configured->port != 1234)

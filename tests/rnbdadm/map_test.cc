@@ -4,6 +4,8 @@
 
 #include "model.hh"
 
+#include <cerrno>
+
 namespace {
 
 bool has(const std::string &text, const std::string &part)
@@ -106,4 +108,15 @@ TEST(RnbdadmMap, NamesOfMachines)
 		EXPECT_EQ(run_words(host, {"map", "/dev/sda", "-s", "n", "-p", bad}).code, 2)
 		    << bad;
 	EXPECT_EQ(host.writes.size(), 1u);
+}
+
+// The words of a path are checked before the kernel has them: it speaks of the proof alone.
+TEST(RnbdadmMap, AddedPathWithoutAProof)
+{
+	FakeHost host;
+	host.client();
+	host.errors["add_path"] = EPROTONOSUPPORT;
+	Outcome o = run_line(host, "path add store 10.0.0.9");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "one side requires a proof that the other does not give")) << o.err;
 }

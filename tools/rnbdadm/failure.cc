@@ -72,6 +72,8 @@ const Words kSpecial[] = {
     {EEXIST, Action::AddPath, "the session has that path already"},
     {ENOSPC, Action::AddPath, "a session has 128 paths at most"},
     {EINVAL, Action::AddPath, "the address is malformed, or of a family that cannot be combined"},
+    {EPROTONOSUPPORT, Action::AddPath,
+     "one side requires a proof that the other does not give"},
     {EPROTONOSUPPORT, Action::ConnectPath,
      "one side requires a proof that the other does not give"},
     {ENOTCONN, Action::ConnectPath, "the server did not accept a connection on this path"},

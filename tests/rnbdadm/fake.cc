@@ -130,6 +130,7 @@ void FakeHost::hca(const std::string &name, const std::string &netdev, const std
 
 void FakeHost::client(bool degraded)
 {
+	put("/sys/class/rnbd-client/ctl/discover", "Usage");
 	put(kMapDevice, kUsage);
 	put("/sys/module/rnbd_client/parameters/trust_write_zeroes", "N");
 	put("/proc/sys/kernel/osrelease", "6.1.0-56-amd64");
@@ -268,6 +269,14 @@ int FakeHost::write(const std::string &path, const std::string &text, double)
 	std::string folder = path.substr(0, path.rfind('/'));
 	if (name == "map_device")
 		return map(text);
+	if (name == "discover") {
+		// Another one asks in between, as often as it is said.
+		const bool mine = !others_ask || !others_ask--;
+		const std::string number = std::to_string(++answers_);
+		put(folder + "/discovered", number + " " + (mine ? text : "sessname=x") + "\n" +
+						exported + "end " + number + " " +
+						(paths_too ? "paths" : "exports"));
+	}
 	if (name == "unmap_device") {
 		// A session ends with its last device.
 		std::string session = this->text(folder + "/session");

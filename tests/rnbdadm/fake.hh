@@ -104,13 +104,18 @@ public:
 	mutable bool kept_secrets = false;
 	std::vector<rnbdadm::NetAddress> nets = {{"eth0", "10.0.0.2", false, true},
 						 {"eth1", "10.0.1.2", false, true}};
+	// What a server answers to discover.
+	std::string exported = "131072 rw - data\n2048 ro here,read with blanks\n"
+			       "0 migration missing gone\n4096 rw written hers\n";
+	bool paths_too = false;
+	int others_ask = 0;
 	std::vector<std::size_t> rounds; // how many writes began at once; none is no round
 	double time = 1000;
 	std::function<void()> on_sleep;
 
 private:
 	int map(const std::string &line);
-	int next_ = 0;
+	int next_ = 0, answers_ = 0;
 };
 
 struct Outcome {

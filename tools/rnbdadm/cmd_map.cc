@@ -64,7 +64,13 @@ void compare_settings(const Host &host, const MapRequest &request)
 Exit map(Call &call)
 {
 	MapRequest request;
-	request.device_path = call.arguments[0];
+	const bool all = call.has("all");
+	if (all == !call.arguments.empty())
+		throw Failure(
+		    Exit::Usage,
+		    all ? "map: name a device, or give --all" : "map: DEVICE_PATH is missing",
+		    all ? "" : "rnbdadm discover says what a server exports; --all takes it");
+	request.device_path = all ? "-" : call.arguments[0];
 	for (const std::string &path : call.values("path"))
 		request.paths.push_back(call.path_of(path));
 	request.access = call.value("access", "rw");
@@ -86,6 +92,8 @@ Exit map(Call &call)
 	if (known && !request.paths.empty())
 		call.say(fmt::format("session {} exists and keeps its paths", request.session));
 	compare_settings(call.host, request);
+	if (all)
+		return map_all(call, request);
 	std::optional<Device> device = map_device(call, request);
 	if (!device)
 		return Exit::Done;
@@ -379,8 +387,15 @@ std::vector<Command> map_commands()
 	     "written, without writing it.\n\n"
 	     "The device is mapped until it is unmapped or the machine goes down. For devices that "
 	     "shall be there after each start see rnbd.conf(5) and rnbdadm-apply(8).",
-	     {{"DEVICE_PATH", "name of the block device on the server, or of its export"}},
-	     map_options(),
+	     {{"DEVICE_PATH", "name of the block device on the server, or of its export", "",
+	       false}},
+	     [] {
+		     std::vector<Option> options = map_options();
+		     options.push_back({"all", 0, "",
+					"every export of the server that this session may open and "
+					"that nobody writes to"});
+		     return options;
+	     }(),
 	     {{"rnbdadm map /dev/nvme0n1 --session store --path 192.0.2.10",
 	       "the first device of a server"},
 	      {"rnbdadm map /dev/nvme1n1 -s store -a ro", "another one, through the same session"},

@@ -72,8 +72,16 @@ const Words kSpecial[] = {
     {EEXIST, Action::AddPath, "the session has that path already"},
     {ENOSPC, Action::AddPath, "a session has 128 paths at most"},
     {EINVAL, Action::AddPath, "the address is malformed, or of a family that cannot be combined"},
-    {EPROTONOSUPPORT, Action::AddPath,
-     "one side requires a proof that the other does not give"},
+    {EPROTONOSUPPORT, Action::AddPath, "one side requires a proof that the other does not give"},
+    {EOPNOTSUPP, Action::Discover,
+     "the server does not tell what it exports: it has the kernel's own modules, or older ones"},
+    {EOVERFLOW, Action::Discover, "the server's answer does not come to an end"},
+    {EINVAL, Action::Discover,
+     "the kernel refuses the question, or what the server answered (see dmesg)"},
+    {ENXIO, Action::Discover, "the session does not exist and no path was given to make it"},
+    {EPROTONOSUPPORT, Action::Discover,
+     "one side requires a proof that the other does not give: say --key, or look at the parameter "
+     "auth of rtrs_server"},
     {EPROTONOSUPPORT, Action::ConnectPath,
      "one side requires a proof that the other does not give"},
     {ENOTCONN, Action::ConnectPath, "the server did not accept a connection on this path"},
@@ -146,7 +154,8 @@ std::string words_of(int error, Action action)
 
 std::string advice_of(int error, Action action)
 {
-	if (action != Action::Map && action != Action::AddPath && action != Action::ConnectPath)
+	if (action != Action::Map && action != Action::AddPath && action != Action::ConnectPath &&
+	    action != Action::Discover)
 		return "";
 	switch (error) {
 	case ETIMEDOUT:
@@ -172,7 +181,8 @@ Exit exit_of(int error, Action action)
 	case EBUSY:
 		return Exit::Busy;
 	case EACCES:
-		return action == Action::Map ? Exit::Failed : Exit::Denied;
+		return action == Action::Map || action == Action::Discover ? Exit::Failed
+									   : Exit::Denied;
 	default:
 		return Exit::Failed;
 	}

@@ -62,6 +62,7 @@ enum class Action {
 	Configure,
 	ServerClose,
 	Export,
+	Discover,
 };
 
 // The reason behind a positive errno in words, with its name: "the server has no such device

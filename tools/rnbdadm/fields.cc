@@ -2,6 +2,7 @@
 // The one description of what each kind of object shows.
 #include "fields.hh"
 
+#include "discovery.hh"
 #include "keys.hh"
 #include "name_lists.hh"
 
@@ -435,9 +436,10 @@ const Kind kMistakeKind = {
 
 std::vector<const Kind *> all_kinds()
 {
-	return {&kDeviceKind,  &kSessionKind,	 &kPathKind,	 &kOpenedKind,	&kExportKind,
-		&kHcaKind,     &kDeviceRateKind, &kPathRateKind, &kFindingKind, &kDifferenceKind,
-		&kOutcomeKind, &kEventKind,	 &kMistakeKind,	 &kKeyKind,	&kNameListKind};
+	return {&kDeviceKind,  &kSessionKind,	 &kPathKind,	   &kOpenedKind,
+		&kExportKind,  &kHcaKind,	 &kDeviceRateKind, &kPathRateKind,
+		&kFindingKind, &kDifferenceKind, &kOutcomeKind,	   &kEventKind,
+		&kMistakeKind, &kKeyKind,	 &kNameListKind,   &kDiscoveredKind};
 }
 
 Json to_json(const Device &object)

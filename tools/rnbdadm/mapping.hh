@@ -60,7 +60,11 @@ std::string users_of(const Device &device);
 // A line for each row of kOutcomeKind, or what --output says.
 void print_outcomes(Call &call, const std::vector<Json> &rows);
 
+// Of `map --all`: what the server exports to that session (discovery.hh).
+Exit map_all(Call &call, const MapRequest &wanted);
+
 std::vector<Command> map_commands();
+std::vector<Command> discover_commands();
 std::vector<Command> list_commands();
 std::vector<Command> session_commands();
 std::vector<Command> server_commands();

@@ -56,6 +56,7 @@ def run(lab: Lab) -> None:
 
     unmapping(lab, client, disk)
     interrupted(lab, client, disk, first)
+    discovering(lab, client, server, disk)
     telling(lab, client, server, disk)
 
 
@@ -109,6 +110,35 @@ def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     for line in lab.client.run("cat /tmp/events").splitlines():
         row = json.loads(line)
         rnbd.check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", row["time"]), f"time of {row}")
+
+
+def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
+    """What the server exports is asked by its name, and mapped at once; the configuration has names, too."""
+    other = rnbd.null_disk(lab.server, "nullb9", 16)
+    server.run(f"server export add one {disk} --client asks")
+    server.run(f"server export add two {other} --client 'as*' --access ro")
+    server.run(f"server export add hers {other} --client hers")
+    lab.client.run(f"echo '{lab.server.address()} stores' >>/etc/hosts")
+    try:
+        rows = [{"name": "one", "size": 64 << 20, "access": "rw", "here": False, "elsewhere": None, "session": "asks"},
+                {"name": "two", "size": 16 << 20, "access": "ro", "here": False, "elsewhere": None, "session": "asks"}]
+        rnbd.equal(client.json("discover stores -s asks", "discovered"), rows, "what is exported to asks")
+        rnbd.equal([row["name"] for row in client.json("discover stores -s hers", "discovered")], ["hers"], "to hers")
+        rnbd.check("asking as session" in client.run("discover stores 2>&1"), "asked in the name of the machine")
+        rnbd.equal(client.json("list sessions", "sessions"), [], "sessions after the questions")
+        rnbd.equal(client.run("map --all -s asks -p stores"), "/dev/rnbd0\n/dev/rnbd1\n", "output of map --all")
+        rnbd.equal([row["here"] for row in client.json("discover asks", "discovered")], [True, True], "what asks has")
+        rnbd.equal([d["access"] for d in client.json("list", "devices")], ["rw", "ro"], "access of both")
+        client.configure("[session asks]\npath = stores\n[device one]\nsession = asks\ndevice = one\n")
+        rnbd.check("session" not in client.run("diff --missing-only"), "the path by its name is the one that runs")
+        client.run("unmap --all")
+        rnbd.equal(client.run("apply"), "device one: mapped\n", "apply of a path by name")
+        client.run("unmap --all")
+        lab.client.run("rm /etc/rnbd/rnbd.conf")
+    finally:
+        lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
+        rnbd.wait_until(lab.server, "! grep -qv '^0$' /sys/kernel/config/rnbd/exports/*/users", 30, "nobody has them")
+        server.run("server export remove --all")
 
 
 def told(lab: Lab, event: str, reason: str | None, path: str = "", count: int = 1) -> None:

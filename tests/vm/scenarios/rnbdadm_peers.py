@@ -32,6 +32,10 @@ def run(lab: Lab) -> None:
     path = client.json("stats", "paths")[0]
     rnbd.check(path["written_bytes"] >= 1 << 20, f"bytes written on the path: {path['written_bytes']}")
     client.run("stats --reset")
+    # Neither in-tree side knows the question, and our own does not put it to one that has not agreed.
+    said, code = ("does not tell what it exports", 1) if lab.ours("client") else ("does not ask servers", 9)
+    if not (lab.ours("client") and lab.ours("server")):
+        rnbd.check(said in client.run("discover vm 2>&1", code), "discover says who does not know it")
     settings(lab, client, disk)
     paths(client, first, second)
     serving(lab, client, server, disk)

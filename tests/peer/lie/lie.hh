@@ -29,8 +29,9 @@ enum class Kind {
 	SessionInfo,
 	Open,
 	Close,
-	Read,  // at kLieSector
-	Write, // at kLieSector
+	Discover, // who lies about it has agreed on it in SESS_INFO
+	Read,	  // at kLieSector
+	Write,	  // at kLieSector
 	Other,
 };
 
@@ -131,6 +132,7 @@ std::vector<Lie> response_lies();
 std::vector<Lie> key_lies();
 std::vector<Lie> capsule_lies();
 std::vector<Lie> rnbd_lies();
+std::vector<Lie> discover_lies();
 std::vector<Lie> silence_lies();
 std::vector<Lie> proof_lies(const Key &key);
 

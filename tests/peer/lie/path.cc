@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include <rnbd/wire/extension.hh>
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/operations.hh>
 #include <rtrs/wire/capsule.hh>
@@ -41,6 +42,20 @@ rnbd::OpenResponse describe_disk()
 	m.max_segments = 16;
 	m.cache_policy = rnbd::OpenResponse::kWriteback;
 	return m;
+}
+
+// Two, in one answer.
+Bytes describe_exports()
+{
+	rnbd::DiscoveredExport e{};
+	Bytes answer = bytes_of(rnbd::make_discover_response(2, rnbd::kNoMoreExports, false));
+	for (const char *name : {"one", "two"}) {
+		e.number++;
+		const Bytes entry =
+		    bytes_of(rnbd::make_discover_entry(e, rnbd::TextView::of(name)));
+		answer.insert(answer.end(), entry.begin(), entry.end());
+	}
+	return answer;
 }
 
 } // namespace
@@ -325,7 +340,9 @@ Kind Path::serve(const Request &request, Response &response)
 					  : rnbd::Transfer::Direction::Write,
 				      h.transfer_size().value};
 	response.set(0, false);
-	auto type = rnbd::parse_message_type(message);
+	const rnbd::Extension extension{
+	    .features = lie_.about == Kind::Discover ? rnbd::feature::discover : 0, .instance = 1};
+	auto type = rnbd::parse_message_type(message, extension.features);
 	if (!type.ok()) {
 		complain_of_request("an unknown message came");
 		response.set(kIoError, false);
@@ -336,7 +353,10 @@ Kind Path::serve(const Request &request, Response &response)
 		auto version = rnbd::parse_session_info(message, transfer);
 		if (!version.ok())
 			complain_of_request("SESS_INFO is malformed");
-		response.data = bytes_of(rnbd::make_session_info_response(version.take()));
+		rnbd::SessionInfo answer = rnbd::make_session_info_response(version.take());
+		if (extension.features)
+			rnbd::answer_extension(message, extension, answer);
+		response.data = bytes_of(answer);
 		return Kind::SessionInfo;
 	}
 	case rnbd::MessageType::Open:
@@ -345,6 +365,11 @@ Kind Path::serve(const Request &request, Response &response)
 		opens_++;
 		response.data = bytes_of(describe_disk());
 		return Kind::Open;
+	case rnbd::MessageType::Discover:
+		if (!rnbd::parse_discover(message, transfer).ok())
+			complain_of_request("DISCOVER is malformed");
+		response.data = describe_exports();
+		return Kind::Discover;
 	case rnbd::MessageType::Close:
 		if (!rnbd::parse_close(message, transfer).ok())
 			complain_of_request("CLOSE is malformed");

@@ -59,6 +59,11 @@ int MappedDisk::unmap(const char *mode)
 	return put("/sys/block/" + disk_ + "/rnbd/unmap_device", mode);
 }
 
+int MappedDisk::discover()
+{
+	return put(kControl + "/discover", "sessname=" + session_ + "\n");
+}
+
 int MappedDisk::set_request_timeout(unsigned seconds) const
 {
 	return put("/sys/class/rtrs-client/" + session_ + "/request_timeout",

@@ -23,6 +23,8 @@ public:
 	// for read_back(), whether it is what was written.
 	bool write_block();
 	bool read_back();
+	// The errno of a question what the server exports, in the session of the disk.
+	int discover();
 	int reconnect() { return command("reconnect"); }
 	int disconnect() { return command("disconnect"); }
 	// Of its path; 0 or a negative errno.

@@ -154,6 +154,10 @@ std::string do_more(const std::string &word, MappedDisk &d)
 		return come_back_slower(d);
 	if (word.starts_with("reconnect-E"))
 		return come_back_unproven(d, word.substr(std::strlen("reconnect-")));
+	if (word.starts_with("discover-")) {
+		const std::string got = name_of(d.discover());
+		return "discover-" + got == word ? "" : "discover: got " + got + ", want " + word;
+	}
 	if (word == "reconnect-refused")
 		return come_back_refused(d);
 	if (word == "reconnect-stays-closed")

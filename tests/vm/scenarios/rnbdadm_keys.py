@@ -39,6 +39,7 @@ def fresh(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
 
     rnbd.load_client(lab)
     client.run(f"map data --session vm {paths(lab)}", 1)
+    rnbd.check("requires a proof" in client.run(f"discover -s vm {paths(lab)} 2>&1", 1), "asked without a proof")
     client.run(f"map data --session vm {paths(lab)} --key vm --auth required", 1)
     brought = bring(lab, "vm.1")
     lab.client.run(f"chmod 644 {brought}")
@@ -52,6 +53,8 @@ def fresh(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
 def mapped(lab: Lab, client: Admin, server: Admin, key: str = "vm:1") -> str:
     out = client.run(f"map data --session vm {paths(lab)} --key vm --auth required --no-path-timeout -1")
     proofs(client, server, key)
+    rnbd.equal([(e["name"], e["here"]) for e in client.json("discover vm", "discovered")], [("data", True)],
+               "what is exported to who has proven the key")
     for admin in (client, server):
         admin.run("key check")
         admin.run("key remove vm", 6)

@@ -4,9 +4,9 @@
 import json
 import re
 
-from vmlab import rnbd
+from vmlab import fio, rnbd
 from vmlab.admin import Admin
-from vmlab.lab import Lab
+from vmlab.lab import ROOT, Lab
 
 
 def run(lab: Lab) -> None:
@@ -58,6 +58,7 @@ def run(lab: Lab) -> None:
     interrupted(lab, client, disk, first)
     discovering(lab, client, server, disk)
     telling(lab, client, server, disk)
+    upgraded(lab, client, server, disk)
 
 
 def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
@@ -139,6 +140,27 @@ def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
         lab.client.try_run("for d in /sys/block/rnbd*/rnbd; do echo force >$d/unmap_device; done")
         rnbd.wait_until(lab.server, "! grep -qv '^0$' /sys/kernel/config/rnbd/exports/*/users", 30, "nobody has them")
         server.run("server export remove --all")
+
+
+def upgraded(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
+    """A server gets other modules as the guide has it, by what its unit does: clients wait, and meet no error."""
+    unit = f"sh {lab.server.put(ROOT / 'packaging/systemd/rnbd-server')}"
+    server.run(f"server export add up {disk}")
+    path = f"{lab.client.address()}@{lab.server.address()}"
+    name = client.run(f"map up -s up -p {path} --no-path-timeout 300").strip().removeprefix("/dev/")
+    load = fio.background(lab.client, f"/dev/{name}", 25)
+    before = rnbd.read(lab.client, "/sys/class/rtrs-client/up/paths/*/stats/reconnects")
+    server.run("server pause")
+    server.run("server export remove --all --force")
+    lab.server.run(f"{unit} stop\nmodprobe -r rnbd_server rtrs_server\n{unit} start", 90)
+    # The client is back before there is an export, and is refused: that is no end for its disk.
+    rnbd.wait_until(lab.client, f"! grep -qx '{before}' /sys/class/rtrs-client/up/paths/*/stats/reconnects", 60,
+                    "the client is back")
+    server.run(f"server export add up {disk}")
+    rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the disk is open again")
+    rnbd.check(lab.client.wait(load).ok, "I/O met the upgrade")
+    client.run("unmap --all")
+    server.run("server export remove --all")
 
 
 def told(lab: Lab, event: str, reason: str | None, path: str = "", count: int = 1) -> None:

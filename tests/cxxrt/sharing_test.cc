@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Ref and List.
+// Ref, List and Fifo.
+#include <cxxrt/fifo.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/ref.hh>
 
@@ -59,6 +60,34 @@ void no_resurrection(Case &t)
 	EXPECT(!Ref<Dying>::try_share(nullptr));
 }
 
+struct Waiter {
+	int id = 0;
+	FifoNode<Waiter> node;
+};
+
+void fifo_order(Case &t)
+{
+	Waiter a, b, c;
+	Fifo<Waiter, &Waiter::node> queue;
+	EXPECT(queue.empty() && !queue.front() && !queue.pop_front());
+	for (int round = 0; round < 2; round++) {
+		queue.push_back(b);
+		EXPECT(b.node.queued() && !a.node.queued());
+		queue.push_back(c);
+		queue.push_front(a);
+		EXPECT(queue.front() == &a && queue.pop_front() == &a);
+		EXPECT(!a.node.queued() && b.node.queued() && c.node.queued());
+		EXPECT(queue.pop_front() == &b);
+		queue.push_back(a);
+		EXPECT(queue.pop_front() == &c && queue.pop_front() == &a);
+		EXPECT(queue.empty() && !queue.pop_front() && !a.node.queued());
+		// The first one that comes in front is the last one, too.
+		queue.push_front(a);
+		queue.push_back(b);
+		EXPECT(queue.pop_front() == &a && queue.pop_front() == &b && queue.empty());
+	}
+}
+
 using Sessions = List<Session, &Session::node>;
 
 void list_order(Case &t)
@@ -95,6 +124,7 @@ constexpr Test kTests[] = {
     {"the last reference destroys the object", last_reference},
     {"a dying object is not shared again", no_resurrection},
     {"a list keeps the order", list_order},
+    {"a queue keeps the order", fifo_order},
 };
 
 } // namespace

@@ -11,6 +11,14 @@
 
 namespace cxxrt {
 
+// A T out of bytes that need not be aligned.
+template <class T> T load(const u8 *bytes)
+{
+	T value;
+	__builtin_memcpy(&value, bytes, sizeof(T));
+	return value;
+}
+
 class ByteView {
 public:
 	constexpr ByteView() = default;

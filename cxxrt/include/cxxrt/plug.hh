@@ -31,13 +31,17 @@ public:
 	// By the thread itself, as often as it likes.
 	void watch()
 	{
-		if (watching_)
-			return;
-		watching_ = true;
-		list_add(&callback_.list, &plug_.cb_list);
+		if (!watching_) [[unlikely]]
+			begin_to_watch();
 	}
 
 private:
+	// Out of line: most calls come while it watches.
+	noinline void begin_to_watch()
+	{
+		watching_ = true;
+		list_add(&callback_.list, &plug_.cb_list);
+	}
 	// The block layer has taken the callback off its list.
 	static void flushed(blk_plug_cb *callback, bool going_to_sleep)
 	{

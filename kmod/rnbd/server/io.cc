@@ -19,36 +19,27 @@ using Admission = DiskQueue::Admission;
 // that would put the thread to sleep.
 constexpr blk_opf_t kWrite = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 
+constexpr blk_opf_t kBlockOperation[kOperations] = {
+    REQ_OP_READ,	 kWrite, kWrite | REQ_PREFLUSH, REQ_OP_DISCARD, REQ_OP_SECURE_ERASE,
+    REQ_OP_WRITE_ZEROES,
+};
+
 [[gnu::always_inline]] inline blk_opf_t block_operation(const CheckedIo &io)
 {
-	blk_opf_t opf = REQ_OP_READ;
-	switch (io.operation) {
-	case Operation::Read:
-		opf = REQ_OP_READ;
-		break;
-	case Operation::Write:
-		opf = kWrite;
-		break;
-	case Operation::Flush:
-		opf = kWrite | REQ_PREFLUSH;
-		break;
-	case Operation::Discard:
-		opf = REQ_OP_DISCARD;
-		break;
-	case Operation::SecureErase:
-		opf = REQ_OP_SECURE_ERASE;
-		break;
-	case Operation::WriteZeroes:
-		opf = REQ_OP_WRITE_ZEROES;
-		break;
-	}
-	if (io.flags & io_flag::sync)
+	blk_opf_t opf = kBlockOperation[static_cast<u8>(io.operation)];
+	// A write is synchronous anyway.
+	u32 flags = io.flags;
+	if (io.operation == Operation::Write)
+		flags &= ~io_flag::sync;
+	if (!flags) [[likely]]
+		return opf;
+	if (flags & io_flag::sync)
 		opf |= REQ_SYNC;
-	if (io.flags & io_flag::fua)
+	if (flags & io_flag::fua)
 		opf |= REQ_FUA;
-	if (io.flags & io_flag::preflush)
+	if (flags & io_flag::preflush)
 		opf |= REQ_PREFLUSH;
-	if (io.flags & io_flag::nounmap)
+	if (flags & io_flag::nounmap)
 		opf |= REQ_NOUNMAP;
 	return opf;
 }
@@ -192,15 +183,15 @@ noinline __cold void log_refusal(const Session &session, const rtrs_srv_request 
 				    fields->device.value, error.code());
 }
 
-[[gnu::always_inline]] inline Result<CheckedIo> check(const Session &session,
-						      const IoFields &fields,
-						      const rtrs_srv_request &request,
-						      const Mapping &mapping)
+[[gnu::always_inline]] inline Status check(const Session &session, const IoFields &fields,
+					   const rtrs_srv_request &request, const Mapping &mapping,
+					   CheckedIo &io)
 {
-	Result<CheckedIo> io = check_io(fields, transfer_of(request), mapping.limits());
-	if (!io.ok()) [[unlikely]]
-		log_refusal(session, request, io.error());
-	return io;
+	const Status s =
+	    check_io(fields, transfer_of(request), mapping.limits(request.dir == RTRS_WRITE), io);
+	if (!s.ok()) [[unlikely]]
+		log_refusal(session, request, s.error());
+	return s;
 }
 
 // The mapping of this request, entered; null if the job is held back; or an error.
@@ -214,11 +205,9 @@ noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request
 		return err::enotconn;
 	Status checked;
 	const Admission admission = mapping->queue().admit([&]() -> IoJob * {
-		Result<CheckedIo> io = check(session, fields, request, *mapping);
-		if (io.ok())
-			return prepare(*mapping, io.value(), request);
-		checked = io.error();
-		return nullptr;
+		CheckedIo io;
+		checked = check(session, fields, request, *mapping, io);
+		return checked.ok() ? prepare(*mapping, io, request) : nullptr;
 	});
 	if (admission == Admission::Refused)
 		return err::enotconn;
@@ -230,7 +219,8 @@ noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request
 [[gnu::always_inline]] inline Status check_and_submit(Session &session,
 						      const rtrs_srv_request &request)
 {
-	const IoFields fields = TRY(parse_io(message_of(request), session.version()));
+	[[gnu::uninitialized]] IoFields fields;
+	TRY(parse_io(message_of(request), session.version(), fields));
 	trace::rdma(session, fields, request);
 	Mapping *mapping = session.enter(fields.device);
 	if (!mapping) [[unlikely]] {
@@ -238,12 +228,13 @@ noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request
 		if (!mapping)
 			return {};
 	}
-	const Result<CheckedIo> io = check(session, fields, request, *mapping);
-	if (!io.ok()) [[unlikely]] {
+	[[gnu::uninitialized]] CheckedIo io;
+	const Status s = check(session, fields, request, *mapping, io);
+	if (!s.ok()) [[unlikely]] {
 		mapping->queue().leave();
-		return io.error();
+		return s.error();
 	}
-	submit(*mapping, *prepare(*mapping, io.value(), request));
+	submit(*mapping, *prepare(*mapping, io, request));
 	return {};
 }
 

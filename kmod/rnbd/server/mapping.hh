@@ -45,12 +45,13 @@ public:
 
 	// ---- for I/O, which has entered the queue; any context
 	DiskQueue &queue() { return *queue_; }
-	DeviceLimits limits() const
+	// For an operation that changes_device(), or not.
+	DeviceLimits limits(bool changes) const
 	{
 		return {
 		    .capacity = device_.capacity(),
 		    .logical_block_size = device_.logical_block_size(),
-		    .read_only = !may_write(access_mode_) || device_.read_only(),
+		    .read_only = changes && (!may_write(access_mode_) || device_.read_only()),
 		    .max_io_bytes = max_io_bytes_,
 		    .max_discard_sectors = told_.properties.max_discard_sectors,
 		    .max_secure_erase_sectors = told_.properties.max_secure_erase_sectors,

@@ -131,7 +131,8 @@ usize Session::area_size()
 	return cxxrt::max_of(sizeof(MessageJob), io_area_size());
 }
 
-void Session::handle(const rtrs_srv_request &request)
+// What is no I/O.
+noinline void Session::handle_other(const rtrs_srv_request &request)
 {
 	Result<MessageType> type = parse_message_type(message_of(request), READ_ONCE(features_));
 	if (!type.ok()) {
@@ -139,19 +140,7 @@ void Session::handle(const rtrs_srv_request &request)
 		rtrs_srv_respond(request.op, type.code(), 0);
 		return;
 	}
-	if (type.value() == MessageType::Io) {
-		start_io(*this, request);
-		return;
-	}
 	(new (request.area) MessageJob(*this, request))->queue();
-}
-
-Mapping *Session::enter(DeviceId id)
-{
-	// The memory of a mapping stays for a grace period after it has left the table.
-	cxxrt::RcuReader reader;
-	Mapping *m = find(id);
-	return m && m->queue().enter() ? m : nullptr;
 }
 
 cxxrt::Ref<Mapping> Session::take(u32 id)

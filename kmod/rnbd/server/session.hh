@@ -10,11 +10,14 @@
 #include <cxxrt/id.hh>
 #include <cxxrt/list.hh>
 #include <cxxrt/print.hh>
+#include <cxxrt/rcu.hh>
 #include <cxxrt/ref.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/pure/export_rules.hh>
 #include <rnbd/server/configured.hh>
+#include <rnbd/server/io.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/server/request.hh>
 #include <rnbd/wire/discover.hh>
 #include <rnbd/wire/messages.hh>
 #include <rtrs/rtrs.h>
@@ -59,7 +62,13 @@ public:
 	void path_down(const sockaddr_storage &client);
 
 	// A request of the client: answers it, now or later. In the transport's context.
-	void handle(const rtrs_srv_request &request);
+	void handle(const rtrs_srv_request &request)
+	{
+		if (is_io(message_of(request))) [[likely]]
+			start_io(*this, request);
+		else
+			handle_other(request);
+	}
 	// What handle() needs in each slot.
 	static usize area_size();
 
@@ -77,7 +86,13 @@ public:
 	// The mapping of that id, null if there is none. Inside RCU. Any context.
 	Mapping *find(DeviceId id) { return ids_.find(id.value); }
 	// The same, entered; null also if that can't be. Any context.
-	Mapping *enter(DeviceId id);
+	Mapping *enter(DeviceId id)
+	{
+		// The memory of a mapping stays for a grace period after it has left the table.
+		cxxrt::RcuReader reader;
+		Mapping *m = find(id);
+		return m && m->queue().enter() ? m : nullptr;
+	}
 	// Whether the client can reach it by its id.
 	bool knows(const Mapping &mapping) { return ids_.find(mapping.id().value) == &mapping; }
 	// Takes a mapping out of the table, but keeps its id in use: the caller has to end it.
@@ -103,6 +118,7 @@ private:
 	friend class cxxrt::RefCounted<Session>;
 
 	void free();
+	void handle_other(const rtrs_srv_request &request);
 
 	// messages.cc; on the session's queue.
 	void run_message(const rtrs_srv_request &request);

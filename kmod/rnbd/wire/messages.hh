@@ -136,6 +136,13 @@ static_assert(__builtin_offsetof(Io, padding) == 26);
 
 constexpr usize kMaxMessageSize = sizeof(Open);
 
+// Nearly all messages of a client are of this type.
+inline bool is_io(ByteView message)
+{
+	return message.size() >= sizeof(MessageHeader) &&
+	       cxxrt::load<MessageHeader>(message.data()).is(MessageType::Io);
+}
+
 // Server side: which message a client sent; ours among them if the session agreed on its feature.
 // EMSGSIZE, EINVAL for types that only servers send or nobody knows.
 inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0)
@@ -143,11 +150,8 @@ inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0
 	Result<MessageHeader> h = message.read<MessageHeader>();
 	if (!h.ok())
 		return h.error();
-	// Nearly all are of this type.
-	if (h->is(MessageType::Io)) [[likely]]
-		return MessageType::Io;
-	constexpr MessageType kFromClient[] = {MessageType::SessionInfo, MessageType::Open,
-					       MessageType::Close};
+	constexpr MessageType kFromClient[] = {MessageType::Io, MessageType::SessionInfo,
+					       MessageType::Open, MessageType::Close};
 	for (MessageType t : kFromClient)
 		if (h->is(t))
 			return t;

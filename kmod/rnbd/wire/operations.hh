@@ -91,40 +91,63 @@ struct IoFields {
 };
 
 // Server side. `version` is what SESS_INFO agreed on; prio counts from version 2 on and only if the
-// message holds it. EMSGSIZE, EINVAL for another type.
-[[gnu::always_inline]] inline Result<IoFields> parse_io(ByteView message, u8 version)
+// message holds it. EMSGSIZE, EINVAL for another type. On the way of each I/O: what is in a Result,
+// or is copied as a whole, goes through memory.
+[[gnu::always_inline]] inline Status parse_io(ByteView message, u8 version, IoFields &fields)
 {
-	if (message.size() < kIoSizeV1)
+	if (message.size() < kIoSizeV1) [[unlikely]]
 		return err::emsgsize;
-	// Copies of a length that the compiler knows: this is on the way of each I/O.
-	const bool whole = message.size() >= sizeof(Io);
-	Io m{};
-	__builtin_memcpy(&m, message.data(), kIoSizeV1);
-	if (whole)
-		__builtin_memcpy(&m.prio, message.data() + __builtin_offsetof(Io, prio),
-				 sizeof(m.prio));
-	if (!m.header.is(MessageType::Io))
+	const u8 *m = message.data();
+	if (!cxxrt::load<MessageHeader>(m).is(MessageType::Io)) [[unlikely]]
 		return err::einval;
-	bool has_priority = version >= 2 && whole;
-	return IoFields{
-	    .device = {m.device_id.get()},
-	    .sector = {m.sector.get()},
-	    .rw = m.rw.get(),
-	    .size = m.bi_size.get(),
-	    .priority = has_priority ? m.prio.get() : kPriorityNone,
+	const bool has_priority = version >= 2 && message.size() >= sizeof(Io);
+	fields = {
+	    .device = {cxxrt::load<Le32>(m + __builtin_offsetof(Io, device_id)).get()},
+	    .sector = {cxxrt::load<Le64>(m + __builtin_offsetof(Io, sector)).get()},
+	    .rw = cxxrt::load<Le32>(m + __builtin_offsetof(Io, rw)).get(),
+	    .size = cxxrt::load<Le32>(m + __builtin_offsetof(Io, bi_size)).get(),
+	    .priority = has_priority ? cxxrt::load<Le16>(m + __builtin_offsetof(Io, prio)).get()
+				     : kPriorityNone,
 	};
+	return {};
+}
+
+inline Result<IoFields> parse_io(ByteView message, u8 version)
+{
+	IoFields fields;
+	TRY(parse_io(message, version, fields));
+	return fields;
 }
 
 // What the server knows of an open device and its mapping.
 struct DeviceLimits {
 	Sectors capacity;
 	u32 logical_block_size; // bytes, power of two, >= 512
-	bool read_only;		// mapping or device
+	bool read_only;		// mapping or device; of no interest unless changes_device()
 	u32 max_io_bytes;	// data operations
 	// As announced in OPEN_RSP; 0 if the operation is not supported.
 	u32 max_discard_sectors;
 	u32 max_secure_erase_sectors;
 	u32 max_write_zeroes_sectors;
+
+	// Of one request; not for a flush, which has no range.
+	constexpr u64 sectors_of(Operation op) const
+	{
+		switch (op) {
+		case Operation::Flush:
+			break;
+		case Operation::Read:
+		case Operation::Write:
+			return max_io_bytes >> kSectorShift;
+		case Operation::Discard:
+			return max_discard_sectors;
+		case Operation::SecureErase:
+			return max_secure_erase_sectors;
+		case Operation::WriteZeroes:
+			return max_write_zeroes_sectors;
+		}
+		return 0;
+	}
 };
 
 // A request that is safe to submit: `bytes` lie on the device, in whole blocks.
@@ -140,53 +163,46 @@ struct CheckedIo {
 // for an operation that is unknown or that the device lacks, EROFS for a change of a read-only
 // mapping, EIO for a range beyond the end (as the block layer would say), EINVAL for anything
 // inconsistent. The priority passes through; see sanitize_priority().
-[[gnu::always_inline]] constexpr Result<CheckedIo> check_io(const IoFields &io, Transfer transfer,
-							    const DeviceLimits &device)
+[[gnu::always_inline]] constexpr Status check_io(const IoFields &io, Transfer transfer,
+						 const DeviceLimits &device, CheckedIo &checked)
 {
-	u32 code = io.rw & kOperationMask;
-	if (code >= kOperations)
+	const u32 code = io.rw & kOperationMask;
+	if (code >= kOperations) [[unlikely]]
 		return err::eopnotsupp;
-	Operation op = static_cast<Operation>(code);
-	if (transfer.direction != direction_of(op))
+	const Operation op = static_cast<Operation>(code);
+	if (transfer.direction != direction_of(op)) [[unlikely]]
 		return err::einval;
-	if (transfer.size != (carries_data(op) ? io.size : 0))
+	if (transfer.size != (carries_data(op) ? io.size : 0)) [[unlikely]]
 		return err::einval;
-	if (changes_device(op) && device.read_only)
+	if (changes_device(op) && device.read_only) [[unlikely]]
 		return err::erofs;
 
-	CheckedIo checked{op, io.rw & flags_of(op), io.sector, io.size, io.priority};
-	u64 limit_sectors = 0;
-	switch (op) {
-	case Operation::Flush:
-		if (io.size != 0)
-			return err::einval;
+	checked = {op, io.rw & flags_of(op), io.sector, io.size, io.priority};
+	if (op == Operation::Flush) {
 		checked.sector = {0};
-		return checked;
-	case Operation::Read:
-	case Operation::Write:
-		limit_sectors = device.max_io_bytes >> kSectorShift;
-		break;
-	case Operation::Discard:
-		limit_sectors = device.max_discard_sectors;
-		break;
-	case Operation::SecureErase:
-		limit_sectors = device.max_secure_erase_sectors;
-		break;
-	case Operation::WriteZeroes:
-		limit_sectors = device.max_write_zeroes_sectors;
-		break;
+		return io.size ? Status(err::einval) : Status();
 	}
-	if (limit_sectors == 0)
+	const u64 limit = device.sectors_of(op);
+	if (limit == 0) [[unlikely]]
 		return err::eopnotsupp;
-	u32 block_sectors = device.logical_block_size >> kSectorShift;
-	if (block_sectors == 0 || io.size == 0 || io.size % device.logical_block_size != 0 ||
-	    io.sector.value % block_sectors != 0)
+	// Whole blocks at one look: their size is a power of two.
+	const u64 inside = device.logical_block_size - 1;
+	if (io.size == 0 || ((io.sector.value << kSectorShift | io.size) & inside)) [[unlikely]]
 		return err::einval;
-	u64 sectors = io.size >> kSectorShift;
-	if (sectors > limit_sectors)
+	const u64 sectors = io.size >> kSectorShift;
+	if (sectors > limit) [[unlikely]]
 		return err::einval;
 	if (sectors > device.capacity.value || io.sector.value > device.capacity.value - sectors)
+	    [[unlikely]]
 		return err::eio;
+	return {};
+}
+
+constexpr Result<CheckedIo> check_io(const IoFields &io, Transfer transfer,
+				     const DeviceLimits &device)
+{
+	CheckedIo checked{};
+	TRY(check_io(io, transfer, device, checked));
 	return checked;
 }
 

@@ -19,9 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 		const ImmLayout layout = ImmLayout::create({512}, {131072}).take();
 		auto imm = layout.decode_at_server(r->imm, {1});
 		if (imm.ok() && imm->kind == ServerImm::Kind::Request) {
-			const IoVerdict v = parse_io_header(r->header, imm->offset);
+			IoHeader h{};
+			const IoVerdict v = parse_io_header(r->header, imm->offset, h);
 			MUST(!v.accepted() ||
-			     v.header.data_len.value + v.header.usr_len.value == imm->offset.value);
+			     h.data_len.value + h.usr_len.value == imm->offset.value);
 		}
 	}
 	if (auto r = parse_answer_capsule(view(bytes)); r.ok()) {

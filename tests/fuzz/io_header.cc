@@ -31,12 +31,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	const std::vector<unsigned char> copy(chunk.begin() + static_cast<long>(n ? off.value : 0),
 					      chunk.begin() +
 						  static_cast<long>(n ? off.value + n : 0));
-	const IoVerdict v = parse_io_header(view(copy), off);
+	IoHeader h{};
+	const IoVerdict v = parse_io_header(view(copy), off, h);
 	if (!v.accepted()) {
 		MUST(v.error.code() < 0);
 		return 0;
 	}
-	const IoHeader &h = v.header;
 	MUST(h.usr_len.value >= 4);
 	MUST(h.data_len.value + h.usr_len.value == off.value);
 	MUST(h.transfer_size().value <= h.data_len.value);

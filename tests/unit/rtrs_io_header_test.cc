@@ -25,14 +25,20 @@ const Bytes kFlush = message(8, {{0, "0300"}, {2, "2000"}, {4, "0000"}, {6, "000
 // Data of 4096 bytes and a user message of 32.
 constexpr ChunkOffset kOff{4096 + 32};
 
-IoVerdict parse(const Bytes &bytes, ChunkOffset off = kOff)
+struct Parsed : IoVerdict {
+	IoHeader header;
+};
+
+Parsed parse(const Bytes &bytes, ChunkOffset off = kOff)
 {
-	return parse_io_header(view(bytes), off);
+	IoHeader header{};
+	const IoVerdict verdict = parse_io_header(view(bytes), off, header);
+	return {verdict, header};
 }
 
 void expect(const Bytes &bytes, ChunkOffset off, Action action, int error = 0)
 {
-	IoVerdict v = parse(bytes, off);
+	Parsed v = parse(bytes, off);
 	EXPECT_EQ(v.action, action);
 	if (error) {
 		EXPECT_EQ(v.error.code(), error);
@@ -55,7 +61,7 @@ TEST(IoHeader, CopySize)
 
 TEST(IoHeader, Write)
 {
-	IoVerdict v = parse(kWrite);
+	Parsed v = parse(kWrite);
 	ASSERT_TRUE(v.accepted());
 	EXPECT_EQ(v.header.direction, Direction::Write);
 	EXPECT_EQ(v.header.usr_len.value, 32u);
@@ -69,7 +75,7 @@ TEST(IoHeader, Write)
 
 TEST(IoHeader, Read)
 {
-	IoVerdict v = parse(kRead);
+	Parsed v = parse(kRead);
 	ASSERT_TRUE(v.accepted());
 	EXPECT_EQ(v.header.direction, Direction::Read);
 	EXPECT_EQ(v.header.usr_len.value, 32u);
@@ -85,7 +91,7 @@ TEST(IoHeader, Read)
 
 TEST(IoHeader, Flush)
 {
-	IoVerdict v = parse(kFlush, ChunkOffset{32});
+	Parsed v = parse(kFlush, ChunkOffset{32});
 	ASSERT_TRUE(v.accepted());
 	EXPECT_EQ(v.header.direction, Direction::Read);
 	EXPECT_EQ(v.header.data_len.value, 0u);
@@ -145,7 +151,7 @@ TEST(IoHeader, ReadFlags)
 		Bytes bytes = kRead;
 		bytes[4] = static_cast<u8>(flags);
 		bytes[5] = static_cast<u8>(flags >> 8);
-		IoVerdict v = parse(bytes);
+		Parsed v = parse(bytes);
 		ASSERT_EQ(v.action, flags < 2 ? Action::Accept : Action::Answer) << flags;
 		if (v.accepted()) {
 			EXPECT_EQ(v.header.need_invalidate, flags == 1);
@@ -235,7 +241,7 @@ TEST(PlaceRequest, AgreesWithTheServer)
 			std::memcpy(memory.data() + off->value, h.data(), h.size());
 			Bytes copy(io_header_copy_size(off.value(), chunk));
 			std::memcpy(copy.data(), memory.data() + off->value, copy.size());
-			IoVerdict v = parse_io_header(view(copy), off.value());
+			Parsed v = parse(copy, off.value());
 			ASSERT_TRUE(v.accepted()) << data;
 			ASSERT_EQ(v.header.data_len.value, data);
 			ASSERT_EQ(v.header.transfer_size().value, data);

@@ -222,11 +222,6 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 	path.on_info_request(ByteView(buffer.data(), min_of<usize>(wc->byte_len, buffer.size())));
 }
 
-[[gnu::always_inline]] inline Status ServerConnection::post_again(CapsuleReceives::Entry *entry)
-{
-	return entry ? CapsuleReceives::post(qp, *entry) : post_empty_recv(&recv_.cqe);
-}
-
 noinline void ServerConnection::on_service(ServerImm imm)
 {
 	switch (imm.kind) {
@@ -244,96 +239,6 @@ noinline void ServerConnection::on_service(ServerImm imm)
 	}
 }
 
-// The header is parsed when the request has its slot.
-[[gnu::always_inline]] inline void ServerConnection::on_capsule(ByteView content, Rkey closed)
-{
-	const Result<RequestCapsuleFields> fields = parse_request_capsule(content);
-	if (!fields.ok()) [[unlikely]] {
-		path_.refuse(Refusal::CapsuleMalformed, "malformed capsule");
-		return;
-	}
-	const Result<ServerImm> imm = settings().layout.decode_at_server(fields->imm, {cid()});
-	if (!imm.ok() || imm->kind != ServerImm::Kind::Request) [[unlikely]] {
-		path_.refuse(Refusal::CapsuleMalformed, "a capsule that is no request");
-		return;
-	}
-	if (!path_.enter())
-		return;
-	const RequestSlot::Arrival arrival{
-	    .path = &path_,
-	    .con = this,
-	    .offset = imm->offset,
-	    .message_size = static_cast<u8>(fields->message.size()),
-	    .capsule_size = static_cast<u8>(fields->message.size() + fields->header.size()),
-	    .closed = closed,
-	};
-	path_.session().slot(imm->slot).arrive(arrival, fields->message.data());
-}
-
-[[gnu::always_inline]] inline void ServerConnection::on_immediate(const ib_wc &wc)
-{
-	const Result<ServerImm> imm = settings().layout.decode_at_server(
-	    Immediate::from_network(wc.ex.imm_data), {cid()}, path_.fences());
-	if (!imm.ok()) [[unlikely]] {
-		path_.refuse(Refusal::ImmediateMalformed, "malformed immediate");
-		return;
-	}
-	if (imm->kind != ServerImm::Kind::Request) [[unlikely]]
-		on_service(imm.value());
-	else if (path_.enter()) [[likely]]
-		path_.session().slot(imm->slot).arrive(
-		    {.path = &path_, .con = this, .offset = imm->offset});
-}
-
-// With what it calls, up to the slot, one function.
-[[gnu::always_inline]] inline void ServerConnection::on_receive(const ib_wc &wc,
-								CapsuleReceives::Entry *entry)
-{
-	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
-		path_.fail(wc);
-		return;
-	}
-	count_received();
-	const bool is_capsule =
-	    entry && wc.opcode == IB_WC_RECV && (wc.wc_flags & IB_WC_WITH_INVALIDATE);
-	// Other sends, with invalidation of one of our keys or without, have no place here.
-	if (!is_capsule && wc.opcode != IB_WC_RECV_RDMA_WITH_IMM) [[unlikely]] {
-		path_.refuse(Refusal::UnexpectedMessage, "a message that is no RDMA write");
-		return;
-	}
-	[[gnu::uninitialized]] u8 copy[kMaxCapsule]; // `size` bytes are looked at
-	const u32 size = is_capsule ? CapsuleReceives::copy(*entry, wc.byte_len, copy) : 0;
-	{
-		RcuReader posting;
-		if (!path_.may_post()) [[unlikely]] {
-			// No client knows where to write before it has INFO_RSP.
-			path_.refuse(Refusal::UnexpectedMessage, "a request before INFO_RSP");
-			return;
-		}
-		// Before the message is parsed: the client may answer what follows from it at once.
-		if (!post_again(entry).ok()) [[unlikely]] {
-			path_.refuse(Refusal::CompletionError, "a receive could not be posted");
-			return;
-		}
-	}
-	path_.heartbeat().on_traffic();
-	if (is_capsule)
-		on_capsule({copy, size}, Rkey{wc.ex.invalidate_rkey});
-	else
-		on_immediate(wc);
-}
-
-void ServerConnection::received(ib_cq *, ib_wc *wc)
-{
-	of(wc).on_receive(*wc, nullptr);
-}
-
-void ServerConnection::capsule_received(ib_cq *, ib_wc *wc)
-{
-	CapsuleReceives::Entry &entry = CapsuleReceives::of(wc);
-	entry.con->on_receive(*wc, &entry);
-}
-
 void ServerConnection::answer_heartbeat()
 {
 	RcuReader posting;
@@ -345,16 +250,10 @@ void ServerConnection::answer_heartbeat()
 		path_.refuse(Refusal::CompletionError, "a heartbeat could not be answered");
 }
 
-void ServerConnection::count_received()
-{
-	counters().inc(&WrCounters::recv_completions);
-	count_one();
-}
-
 // Completions of a batch are counted together.
 void ServerConnection::count_one()
 {
-	if (!batch)
+	if (!batch) [[unlikely]]
 		count_completions(path_.stats(), 1);
 }
 
@@ -395,7 +294,7 @@ void ServerConnection::on_send_completed()
 void ServerConnection::drop_pending()
 {
 	while (RequestSlot *slot =
-		   pending_.with([](PendingList &waiting) { return waiting.pop_front(); }))
+		   pending_.with([](PendingQueue &waiting) { return waiting.pop_front(); }))
 		slot->dropped();
 	drop_held();
 }

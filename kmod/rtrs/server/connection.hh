@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cxxrt/guarded.hh>
-#include <cxxrt/list.hh>
+#include <cxxrt/fifo.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/plug.hh>
 #include <rtrs/core/connection.hh>
@@ -78,7 +78,7 @@ public:
 	static void sent(ib_cq *cq, ib_wc *wc);
 
 private:
-	using PendingList = cxxrt::List<RequestSlot, &RequestSlot::pending>;
+	using PendingQueue = cxxrt::Fifo<RequestSlot, &RequestSlot::pending>;
 
 	// A queue without room.
 	static bool full(const Status &s) { return !s.ok() && s.error() == err::eagain; }
@@ -96,7 +96,11 @@ private:
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
-	void count_received();
+	void count_received()
+	{
+		counters().inc(&WrCounters::recv_completions);
+		count_one();
+	}
 	void count_one();
 	// `capsule`: the receive, if it has memory.
 	void on_receive(const ib_wc &wc, CapsuleReceives::Entry *capsule);
@@ -129,11 +133,14 @@ private:
 	bool may_acknowledge() const { return gated_ && !unacknowledged_; }
 	void post_held(bool acknowledged);
 	void post_held(RequestSlot::Step step, bool acknowledged);
+	struct Held;
+	void hold(Held &h, RequestSlot::Step step, u32 count);
 	u32 take_held(RequestSlot::Step step, bool acknowledged, Signal &signal);
 	void hold_again(RequestSlot::Step step, u32 count);
 	bool post_chain(RequestSlot::Step step, u32 count, Signal signal);
 	Status post_invalidations(u32 count);
 	Status post_answers(u32 count, Signal signal);
+	template <bool kRegisters> void chain_answers(Chain &chain, u32 count);
 	void drop_held();
 
 	Path &path_;
@@ -146,13 +153,13 @@ private:
 	Handler send_;		   // of answers
 	Handler setup_;		   // of registrations and INFO_RSP
 	Handler answers_;	   // of chains of answers, if somebody waits for it
-	cxxrt::Guarded<PendingList, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
+	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
 	struct Held {
 		RegistrationGate gate;
-		PendingList arrivals; // that have to be invalidated
-		PendingList answers;
+		PendingQueue arrivals; // that have to be invalidated
+		PendingQueue answers;
 
-		PendingList &of(RequestSlot::Step step)
+		PendingQueue &of(RequestSlot::Step step)
 		{
 			return step == RequestSlot::Step::Answer ? answers : arrivals;
 		}
@@ -167,8 +174,8 @@ private:
 	bool lined_up_[2] = {};	      // by step: some of them have been held since
 	bool sent_ = false;	      // in the present batch a send has completed with success
 	cxxrt::Array<ChainEntry> chain_;
-	PendingList invalidating_; // in chains that are posted, in their order
-	u32 unacknowledged_ = 0;   // chains of answers
+	PendingQueue invalidating_; // in chains that are posted, in their order
+	u32 unacknowledged_ = 0;    // chains of answers
 };
 
 } // namespace rtrs::server

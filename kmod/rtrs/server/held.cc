@@ -89,8 +89,6 @@ void ServerConnection::end_batch()
 	if (sent)
 		post_pending();
 	if (gated_) {
-		for (const Step step : kSteps)
-			hold_collected(step);
 		post_held(sent && may_acknowledge());
 		return;
 	}
@@ -122,30 +120,37 @@ GatePass ServerConnection::pass_gate(RequestSlot &slot)
 	});
 }
 
-// With a gate: behind those who wait for their turn already.
+// With a gate, of a batch that is longer than a chain: behind those who wait for their turn
+// already.
 void ServerConnection::hold_collected(Step step)
 {
 	const u32 count = exchange(collected_[index(step)], 0U);
-	if (!count)
-		return;
-	held_.with([&](Held &h) {
-		for (u32 i = 0; i < count; i++)
-			h.of(step).push_back(*chain_[i].slots[index(step)]);
-	});
+	held_.with([&](Held &h) { hold(h, step, count); });
 	lined_up_[index(step)] = true;
 }
 
-// Moves slots to the chain, if it is their turn; how many.
+void ServerConnection::hold(Held &h, Step step, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		h.of(step).push_back(*chain_[i].slots[index(step)]);
+}
+
+// Moves slots to the chain, if it is their turn; how many are in it. Those who were collected are
+// there already: they stay, if nobody waits before them.
 u32 ServerConnection::take_held(Step step, bool acknowledged, Signal &signal)
 {
+	const u32 collected = exchange(collected_[index(step)], 0U);
 	return held_.with([&](Held &h) {
-		PendingList &held = h.of(step);
-		if (held.empty())
+		PendingQueue &held = h.of(step);
+		if (!collected && held.empty())
 			return 0U;
 		const GatePass pass = acknowledged ? GatePass::PostSignaled : h.gate.pass();
+		signal = pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
+		if (pass != GatePass::Hold && held.empty()) [[likely]]
+			return collected;
+		hold(h, step, collected);
 		if (pass == GatePass::Hold)
 			return 0U;
-		signal = pass == GatePass::PostSignaled ? Signal::Always : Signal::WhenDue;
 		u32 n = 0;
 		while (n < chain_.size() && (chain_[n].slots[index(step)] = held.pop_front()))
 			n++;
@@ -165,11 +170,14 @@ void ServerConnection::hold_again(Step step, u32 count)
 // and those who wait for the gate are let in.
 void ServerConnection::post_held(bool acknowledged)
 {
+	const bool collected = collected_[0] || collected_[1];
 	if (acknowledged)
-		held_.with(
-		    [](Held &h) { h.gate.completed(!h.arrivals.empty() || !h.answers.empty()); });
+		held_.with([&](Held &h) {
+			h.gate.completed(collected || !h.arrivals.empty() || !h.answers.empty());
+		});
 	for (const Step step : kSteps)
-		if (exchange(lined_up_[index(step)], false) || acknowledged)
+		if (exchange(lined_up_[index(step)], false) || collected_[index(step)] ||
+		    acknowledged)
 			post_held(step, acknowledged);
 }
 
@@ -238,10 +246,10 @@ void ServerConnection::answers_sent(ib_cq *cq, ib_wc *wc)
 // begin now are a batch like those whose messages come together.
 void ServerConnection::on_invalidated(RequestSlot &slot, bool ok)
 {
-	const bool in_chain = slot.pending.linked();
+	const bool in_chain = slot.pending.queued();
 	if (!in_chain || invalidating_.front() == &slot) {
 		if (in_chain)
-			PendingList::remove(slot);
+			invalidating_.pop_front();
 		ok ? slot.run() : slot.dropped();
 		return;
 	}

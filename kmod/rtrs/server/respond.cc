@@ -29,7 +29,8 @@ using Step = RequestSlot::Step;
 namespace {
 
 // Puts what an answer carries where it is sent from.
-template <class T> ib_sge carry(Path &path, Slot slot, const T &message)
+template <class T>
+[[gnu::always_inline]] inline ib_sge carry(Path &path, Slot slot, const T &message)
 {
 	static_assert(sizeof(T) == sizeof(RkeyResponse));
 	const DmaBuffer &answers = path.answers();
@@ -41,7 +42,7 @@ template <class T> ib_sge carry(Path &path, Slot slot, const T &message)
 
 } // namespace
 
-template <RequestSlot::Wrs kWrs>
+template <RequestSlot::Wrs kWrs, bool kRegisters>
 [[gnu::always_inline]] inline void RequestSlot::make_answer(AnswerWrs &wrs, bool guarded_before)
 {
 	constexpr bool kRaw = kWrs == Wrs::Raw;
@@ -55,10 +56,12 @@ template <RequestSlot::Wrs kWrs>
 
 	// Each answer gives the chunk a new key, also that of a request that failed. A key that was
 	// made for a chain which then found no room was never registered.
-	wrs.registers = settings().always_invalidate;
-	if (wrs.registers) {
+	wrs.registers = kRegisters;
+	Rkey key{0};
+	if (kRegisters) {
 		MemoryRegion &region = regions.region(slot_.value);
 		region.renew_key();
+		key = region.rkey();
 		if (kRaw)
 			wrs.registration.fill(region, con.send_cqe(), PathRegions::access(),
 					      guarded_before);
@@ -98,16 +101,15 @@ template <RequestSlot::Wrs kWrs>
 		     .write = header_valid_ && header_.direction == Direction::Write,
 		     .error = status_};
 	const Immediate imm = response_imm(slot_, status_, invalidate);
-	const Rkey key = wrs.registers ? regions.region(slot_.value).rkey() : Rkey{0};
-	if (capsule || wrs.registers)
+	if (capsule || kRegisters)
 		wrs.payload = capsule ? carry(path, slot_, make_answer_capsule(imm, key))
 				      : carry(path, slot_, make_rkey_response(slot_, key));
-	final.wr.num_sge = capsule || wrs.registers;
+	final.wr.num_sge = capsule || kRegisters;
 	if (capsule) {
 		final.wr.opcode = IB_WR_SEND_WITH_INV;
 		final.wr.ex.invalidate_rkey = header_.descriptor.rkey.value;
 	} else {
-		final.wr.opcode = wrs.registers ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
+		final.wr.opcode = kRegisters ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
 		final.wr.ex.imm_data = imm.to_network();
 	}
 }
@@ -115,7 +117,10 @@ template <RequestSlot::Wrs kWrs>
 Status RequestSlot::post_answer(Signal signal)
 {
 	[[gnu::uninitialized]] AnswerWrs wrs; // the post reads what was written
-	make_answer<Wrs::Raw>(wrs, false);
+	if (settings().always_invalidate)
+		make_answer<Wrs::Raw, true>(wrs, false);
+	else
+		make_answer<Wrs::Raw, false>(wrs, false);
 	Chain chain;
 	wrs.append_registration(chain);
 	wrs.append_rest(chain);
@@ -175,7 +180,7 @@ void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
 			s = slot.post(pass == GatePass::PostSignaled ? Signal::Always
 								     : Signal::WhenDue);
 			if (full(s)) [[unlikely]]
-				s = pending_.with([&](PendingList &waiting) {
+				s = pending_.with([&](PendingQueue &waiting) {
 					const Status again = slot.post();
 					if (full(again))
 						waiting.push_back(slot);
@@ -196,7 +201,7 @@ void ServerConnection::post_pending()
 		Step step{};
 		bool posting_allowed = false;
 		Status s;
-		pending_.with([&](PendingList &waiting) {
+		pending_.with([&](PendingQueue &waiting) {
 			slot = waiting.pop_front();
 			if (!slot)
 				return;
@@ -255,32 +260,47 @@ void ServerConnection::trace_answer(const AnswerWrs &wrs, const ChainCost &cost)
 	});
 }
 
+// Registrations come before the rest of all.
+template <bool kRegisters>
+[[gnu::always_inline]] inline void ServerConnection::chain_answers(Chain &chain, u32 count)
+{
+	ChainEntry *const entries = chain_.begin();
+	for (u32 i = 0; i < count; i++) {
+		RequestSlot &slot = *entries[i].slots[index(Step::Answer)];
+		slot.make_answer<RequestSlot::Wrs::Formatted, kRegisters>(entries[i].wrs, i != 0);
+		if (kRegisters)
+			entries[i].wrs.append_registration(chain);
+		else
+			entries[i].wrs.append_rest(chain);
+	}
+	for (u32 i = 0; kRegisters && i < count; i++)
+		entries[i].wrs.append_rest(chain);
+}
+
 // Under RcuReader, and the path may post. EAGAIN if there is no room; other errors have been seen
 // to.
 Status ServerConnection::post_answers(u32 count, Signal signal)
 {
+	ChainEntry *const entries = chain_.begin();
 	Chain chain;
-	for (u32 i = 0; i < count; i++) {
-		chain_[i].slots[index(Step::Answer)]->make_answer<RequestSlot::Wrs::Formatted>(
-		    chain_[i].wrs, i != 0);
-		chain_[i].wrs.append_registration(chain);
-	}
-	for (u32 i = 0; i < count; i++)
-		chain_[i].wrs.append_rest(chain);
+	if (settings().always_invalidate)
+		chain_answers<true>(chain, count);
+	else
+		chain_answers<false>(chain, count);
 	chain.cost.requests = count;
 	const bool awaited = signal == Signal::Always;
 	if (awaited)
 		chain.last()->wr_cqe = &answers_.cqe;
 	const Status s = post_send(chain.first(), chain.last(), chain.cost, signal, nullptr, [&] {
 		for (u32 i = 0; i < count; i++)
-			chain_[i].slots[index(Step::Answer)]->let_go();
+			entries[i].slots[index(Step::Answer)]->let_go();
 	});
 	if (full(s))
 		return s;
 	if (s.ok()) {
 		unacknowledged_ += awaited;
 		for (u32 i = 0; i < count; i++)
-			trace_answer(chain_[i].wrs, chain.cost);
+			trace_answer(entries[i].wrs, chain.cost);
 	}
 	answers_left(count, s);
 	return {};

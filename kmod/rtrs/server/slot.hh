@@ -12,7 +12,7 @@
 // session.
 #pragma once
 
-#include <cxxrt/list.hh>
+#include <cxxrt/fifo.hh>
 #include <cxxrt/lock.hh>
 #include <cxxrt/work.hh>
 #include <rtrs/core/connection.hh>
@@ -54,9 +54,9 @@ public:
 	// Work-queue context of a completion handler. Either the request begins, or it is parked,
 	// or the path is closed for breaking the rule of slots; in any case the caller is done with
 	// it. `capsule`: user message and header, arrival.capsule_size bytes, which are copied, in
-	// a buffer of kCapsuleRoom.
+	// a buffer of kCapsuleRoom. In arrival.hh.
 	enum : u32 { kCapsuleRoom = kMaxCapsule - sizeof(RequestCapsule) };
-	void arrive(const Arrival &arrival, const u8 *capsule = nullptr);
+	void arrive(Path &path, const Arrival &arrival, const u8 *capsule = nullptr);
 
 	// `path` is closing and drained: drops its parked request, if there is one. Afterwards none
 	// of its requests is on its way to the user, and the slot does not know its tag any more.
@@ -92,10 +92,11 @@ public:
 	void fill_invalidation(ib_send_wr &wr);
 	// The chunk is invalidated. Process context.
 	void run();
-	// The work requests of the answer. Formatted: they are already. `guarded_before`: see
-	// Registration. In respond.cc only.
+	// The work requests of the answer. Formatted: they are already. kRegisters: it gives the
+	// chunk a new key, as with always_invalidate. `guarded_before`: see Registration. In
+	// respond.cc only.
 	enum class Wrs : u8 { Raw, Formatted };
-	template <Wrs kWrs> void make_answer(AnswerWrs &wrs, bool guarded_before);
+	template <Wrs kWrs, bool kRegisters> void make_answer(AnswerWrs &wrs, bool guarded_before);
 	// Room for the answer is reserved: from here on the slot is the next request's. Any
 	// context.
 	void let_go()
@@ -106,8 +107,8 @@ public:
 	// The step will never be posted: lets go of the slot, and leaves the path.
 	void dropped();
 
-	// On a list of the connection: of those that wait for room, or for their turn.
-	cxxrt::ListNode pending;
+	// In a queue of the connection: of those that wait for room, or for their turn.
+	cxxrt::FifoNode<RequestSlot> pending;
 
 private:
 	struct InvalidateCqe {
@@ -129,7 +130,13 @@ private:
 	}
 	void own(const Arrival &arrival, PathTag tag, const u8 *capsule)
 	{
-		owner_ = arrival;
+		// Each by itself: as a whole they would go through memory.
+		owner_.path = arrival.path;
+		owner_.con = arrival.con;
+		owner_.offset = arrival.offset;
+		owner_.message_size = arrival.message_size;
+		owner_.capsule_size = arrival.capsule_size;
+		owner_.closed = arrival.closed;
 		owner_tag_ = tag;
 		if (capsule)
 			copy_capsule(capsule_, capsule, arrival.capsule_size);
@@ -139,10 +146,10 @@ private:
 	void begin();
 	bool must_invalidate() const;
 	void invalidate();
-	void look();
-	ByteView copy_request(bool &whole);
+	void look(Path &path);
+	ByteView copy_request(Path &path, bool &whole);
 	const u8 *copy_long_message();
-	void hand_to_user(const u8 *message);
+	void hand_to_user(Path &path, const u8 *message);
 	void answer_error(Error e);
 	void give_up(Refusal why, const char *detail);
 	Status post_invalidate();
@@ -152,6 +159,7 @@ private:
 	// Fixed.
 	Session *session_ = nullptr;
 	Slot slot_ = {0};
+	u8 *data_ = nullptr; // its chunk
 	void *area_ = nullptr;
 	InvalidateCqe invalidate_cqe_ = {};
 

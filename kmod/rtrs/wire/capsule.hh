@@ -53,24 +53,29 @@ struct RequestCapsuleFields {
 	ByteView header; // of any length
 };
 
-// EMSGSIZE for a capsule that is longer than any, or does not hold what it says.
-[[gnu::always_inline]] inline Result<RequestCapsuleFields> parse_request_capsule(ByteView data)
+// EMSGSIZE for a capsule that is longer than any, or does not hold what it says. On the way of
+// requests: what is in a Result goes through memory.
+[[gnu::always_inline]] inline Status parse_request_capsule(ByteView data,
+							   RequestCapsuleFields &fields)
 {
-	if (data.size() > kMaxCapsule)
+	if (data.size() > kMaxCapsule || data.size() < sizeof(RequestCapsule)) [[unlikely]]
 		return err::emsgsize;
-	const Result<RequestCapsule> prefix = data.read<RequestCapsule>();
-	if (!prefix.ok())
-		return prefix.error();
-	const usize usr_len = prefix->usr_len.get();
-	const Result<ByteView> message = data.slice(sizeof(RequestCapsule), usr_len);
-	if (!message.ok())
-		return message.error();
-	const usize header = sizeof(RequestCapsule) + usr_len;
-	const Result<ByteView> rest = data.slice(header, data.size() - header);
-	if (!rest.ok())
-		return rest.error();
-	return RequestCapsuleFields{Immediate::from_value(prefix->imm.get()), message.value(),
-				    rest.value()};
+	const RequestCapsule prefix = cxxrt::load<RequestCapsule>(data.data());
+	const usize usr_len = prefix.usr_len.get();
+	if (usr_len > data.size() - sizeof(RequestCapsule)) [[unlikely]]
+		return err::emsgsize;
+	const u8 *message = data.data() + sizeof(RequestCapsule);
+	fields.imm = Immediate::from_value(prefix.imm.get());
+	fields.message = {message, usr_len};
+	fields.header = {message + usr_len, data.size() - sizeof(RequestCapsule) - usr_len};
+	return {};
+}
+
+inline Result<RequestCapsuleFields> parse_request_capsule(ByteView data)
+{
+	RequestCapsuleFields fields{Immediate::from_value(0), {}, {}};
+	TRY(parse_request_capsule(data, fields));
+	return fields;
 }
 
 // Client side.

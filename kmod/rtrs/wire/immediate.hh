@@ -105,32 +105,40 @@ public:
 	// Server side (protocol G.2 "imm"). Any error closes the path: EPROTO for a type that no
 	// client sends, a heartbeat or fence on another connection than cid 0, or a fence of a
 	// client that has not offered it; EINVAL for a slot outside the queue or an offset at which
-	// not even the smallest header fits into the chunk.
+	// not even the smallest header fits into the chunk. On the way of each request.
+	[[gnu::always_inline]] constexpr Status decode_at_server(Immediate imm, ConnectionId cid,
+								 bool fences, ServerImm &out) const
+	{
+		if (imm.is(ImmType::IoRequest)) [[likely]] {
+			const Slot slot{imm.payload() >> mem_bits_};
+			const ChunkOffset offset{imm.payload() & ((1u << mem_bits_) - 1)};
+			if (!depth_.contains(slot)) [[unlikely]]
+				return err::einval;
+			if (chunk_.value < kSmallestHeader ||
+			    offset.value > chunk_.value - kSmallestHeader) [[unlikely]]
+				return err::einval;
+			out = {ServerImm::Kind::Request, slot, offset};
+			return {};
+		}
+		const bool fence = fences && imm.is(ImmType::Fence);
+		const bool beat = imm.is(ImmType::Heartbeat);
+		if (!fence && !beat && !imm.is(ImmType::HeartbeatAck))
+			return err::eproto;
+		if (!cid.is_service())
+			return err::eproto;
+		if (fence)
+			out = {ServerImm::Kind::Fence, Slot{0}, ChunkOffset{0}, imm.payload()};
+		else
+			out = {beat ? ServerImm::Kind::Heartbeat : ServerImm::Kind::HeartbeatAck,
+			       Slot{0}, ChunkOffset{0}};
+		return {};
+	}
 	constexpr Result<ServerImm> decode_at_server(Immediate imm, ConnectionId cid,
 						     bool fences = false) const
 	{
-		if (fences && imm.is(ImmType::Fence)) {
-			if (!cid.is_service())
-				return err::eproto;
-			return ServerImm{ServerImm::Kind::Fence, Slot{0}, ChunkOffset{0},
-					 imm.payload()};
-		}
-		if (imm.is(ImmType::Heartbeat) || imm.is(ImmType::HeartbeatAck)) {
-			if (!cid.is_service())
-				return err::eproto;
-			return ServerImm{imm.is(ImmType::Heartbeat) ? ServerImm::Kind::Heartbeat
-								    : ServerImm::Kind::HeartbeatAck,
-					 Slot{0}, ChunkOffset{0}};
-		}
-		if (!imm.is(ImmType::IoRequest))
-			return err::eproto;
-		Slot slot{imm.payload() >> mem_bits_};
-		ChunkOffset offset{imm.payload() & ((1u << mem_bits_) - 1)};
-		if (!depth_.contains(slot))
-			return err::einval;
-		if (chunk_.value < kSmallestHeader || offset.value > chunk_.value - kSmallestHeader)
-			return err::einval;
-		return ServerImm{ServerImm::Kind::Request, slot, offset};
+		ServerImm out{};
+		TRY(decode_at_server(imm, cid, fences, out));
+		return out;
 	}
 
 	// Client side. EPROTO for a type that no server sends, a heartbeat or a fence's end on

@@ -68,20 +68,16 @@ struct IoHeader {
 // What to do with a request.
 struct IoVerdict {
 	enum class Action : u8 {
-		Accept,	   // `header` is valid
+		Accept,	   // the header is valid
 		Answer,	   // respond with `error`, nothing else is to be trusted; no invalidation
 		ClosePath, // the peer broke the protocol
 	};
 	Action action;
 	Error error; // why; only if not Accept
-	IoHeader header;
 
-	static constexpr IoVerdict accept(const IoHeader &h)
-	{
-		return {Action::Accept, err::eio, h};
-	}
-	static constexpr IoVerdict answer(Error e) { return {Action::Answer, e, {}}; }
-	static constexpr IoVerdict close_path(Error e) { return {Action::ClosePath, e, {}}; }
+	static constexpr IoVerdict accept() { return {Action::Accept, err::eio}; }
+	static constexpr IoVerdict answer(Error e) { return {Action::Answer, e}; }
+	static constexpr IoVerdict close_path(Error e) { return {Action::ClosePath, e}; }
 
 	constexpr bool accepted() const { return action == Action::Accept; }
 };
@@ -94,61 +90,51 @@ constexpr usize io_header_copy_size(ChunkOffset off, ByteCount chunk)
 	return cxxrt::min_of<usize>(kMaxIoHeaderSize, chunk.value - off.value);
 }
 
-// Server side: `copy` holds the io_header_copy_size() bytes found at `off`. On the way of each
-// request, whose fields go on in registers if this is not a call.
-[[gnu::always_inline]] inline IoVerdict parse_io_header(ByteView copy, ChunkOffset off)
+// Server side: `copy` holds the io_header_copy_size() bytes found at `off`. `h` means something
+// only if it is accepted. On the way of each request: what is in a Result goes through memory.
+[[gnu::always_inline]] inline IoVerdict parse_io_header(ByteView copy, ChunkOffset off, IoHeader &h)
 {
-	Result<WriteHeader> start = copy.read<WriteHeader>();
-	if (!start.ok())
+	if (copy.size() < sizeof(WriteHeader)) [[unlikely]]
 		return IoVerdict::close_path(err::emsgsize);
-	u16 type = start->type.get();
-	bool is_read = type == static_cast<u16>(MessageType::Read);
-	if (!is_read && type != static_cast<u16>(MessageType::Write))
+	const WriteHeader start = cxxrt::load<WriteHeader>(copy.data());
+	const u16 type = start.type.get();
+	const bool is_read = type == static_cast<u16>(MessageType::Read);
+	if (!is_read && type != static_cast<u16>(MessageType::Write)) [[unlikely]]
 		return IoVerdict::close_path(err::eproto);
 
-	ReadHeader read{};
-	Descriptor descriptor{};
+	u16 flags = 0;
+	bool has_descriptor = false;
 	if (is_read) {
-		Result<ReadHeader> full = copy.read<ReadHeader>();
-		if (!full.ok())
+		if (copy.size() < sizeof(ReadHeader)) [[unlikely]]
 			return IoVerdict::close_path(err::emsgsize);
-		read = full.value();
-		if (read.sg_cnt.get() > 1)
+		const ReadHeader read = cxxrt::load<ReadHeader>(copy.data());
+		if (read.sg_cnt.get() > 1) [[unlikely]]
 			return IoVerdict::answer(err::einval);
-		if (read.sg_cnt.get() == 1) {
-			Result<Descriptor> d = copy.read<Descriptor>(sizeof(ReadHeader));
-			if (!d.ok())
-				return IoVerdict::close_path(err::emsgsize);
-			descriptor = d.value();
-		}
+		has_descriptor = read.sg_cnt.get() == 1;
+		if (has_descriptor && copy.size() < sizeof(ReadHeaderWithDescriptor)) [[unlikely]]
+			return IoVerdict::close_path(err::emsgsize);
+		flags = read.flags.get();
 	}
 
-	u32 usr_len = start->usr_len.get();
-	if (usr_len < kMinUserMessage || usr_len > off.value)
+	const u32 usr_len = start.usr_len.get();
+	if (usr_len < kMinUserMessage || usr_len > off.value) [[unlikely]]
 		return IoVerdict::answer(err::einval);
-	IoHeader h{
-	    .direction = is_read ? Direction::Read : Direction::Write,
-	    .usr_len = {usr_len},
-	    .data_len = {off.value - usr_len},
-	    .has_descriptor = false,
-	    .need_invalidate = false,
-	    .descriptor = {},
-	};
-	if (!is_read)
-		return IoVerdict::accept(h);
-
-	u16 flags = read.flags.get();
-	h.has_descriptor = read.sg_cnt.get() == 1;
+	h.direction = is_read ? Direction::Read : Direction::Write;
+	h.usr_len = {usr_len};
+	h.data_len = {off.value - usr_len};
+	h.has_descriptor = has_descriptor;
 	h.need_invalidate = (flags & ReadHeader::kNeedInvalidate) != 0;
-	h.descriptor = descriptor.get();
-	if (flags & ~ReadHeader::kNeedInvalidate)
+	h.descriptor = {};
+	if (has_descriptor)
+		h.descriptor = cxxrt::load<Descriptor>(copy.data() + sizeof(ReadHeader)).get();
+	if (flags & ~ReadHeader::kNeedInvalidate) [[unlikely]]
 		return IoVerdict::answer(err::einval);
-	if (h.need_invalidate && !h.has_descriptor)
+	if (h.need_invalidate && !has_descriptor) [[unlikely]]
 		return IoVerdict::answer(err::einval);
-	if (h.has_descriptor &&
-	    (h.descriptor.size.value == 0 || h.descriptor.size.value > h.data_len.value))
+	if (has_descriptor && (h.descriptor.size.value == 0 ||
+			       h.descriptor.size.value > h.data_len.value)) [[unlikely]]
 		return IoVerdict::answer(err::einval);
-	return IoVerdict::accept(h);
+	return IoVerdict::accept();
 }
 
 constexpr WriteHeader make_write_header(u16 usr_len)

@@ -2,6 +2,8 @@
 // What stands for the parts of the server around a slot.
 #include "fixture.hh"
 
+#include <rtrs/server/arrival.hh>
+
 using namespace server_testing;
 
 namespace rtrs::server {
@@ -64,6 +66,30 @@ Status ServerConnection::post_send(ib_send_wr *first, ib_send_wr *, const ChainC
 namespace server_testing {
 
 constinit Fixture *stressed = nullptr;
+
+bool Fixture::arrive(u32 slot, u32 path, u32 offset)
+{
+	if (!paths[path].enter())
+		return false;
+	slots[slot].arrive(paths[path], {&paths[path], &connections[path], ChunkOffset{offset}});
+	return true;
+}
+
+bool Fixture::arrive_by_capsule(u32 slot, u32 path, const u8 *capsule, usize message, usize size,
+				Rkey closed)
+{
+	if (!paths[path].enter())
+		return false;
+	slots[slot].arrive(paths[path],
+			   {.path = &paths[path],
+			    .con = &connections[path],
+			    .offset = ChunkOffset{4096},
+			    .message_size = static_cast<u8>(message),
+			    .capsule_size = static_cast<u8>(size),
+			    .closed = closed},
+			   capsule);
+	return true;
+}
 
 void Answer::answer()
 {

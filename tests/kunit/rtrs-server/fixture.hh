@@ -77,13 +77,10 @@ public:
 	}
 	static u8 byte_of_message(u32 i) { return static_cast<u8>(1 + i * 7); }
 	// As the handler of a receive does.
-	bool arrive(u32 slot, u32 path, u32 offset = kMessage)
-	{
-		if (!paths[path].enter())
-			return false;
-		slots[slot].arrive({&paths[path], &connections[path], ChunkOffset{offset}});
-		return true;
-	}
+	bool arrive(u32 slot, u32 path, u32 offset = kMessage);
+	// The same, of a message and header in a capsule, which took back that key.
+	bool arrive_by_capsule(u32 slot, u32 path, const u8 *capsule, usize message, usize size,
+			       Rkey closed);
 	// Waits for the other paths' threads, for a while: then all come to one slot, and the first
 	// has no answer before the last has come. Without it that is rare on one CPU.
 	void meet()

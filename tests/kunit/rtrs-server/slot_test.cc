@@ -279,8 +279,7 @@ CASE(slot_bad_headers_end_in_one_leave)
 	EXPECT(f.paths[0].closing());
 	// A message longer than what stands before the header: refused, but with an answer.
 	f.write_request(1, static_cast<u16>(MessageType::Write));
-	REQUIRE(f.paths[1].enter());
-	f.slots[1].arrive({&f.paths[1], &f.connections[1], ChunkOffset{kMessage - 4}});
+	REQUIRE(f.arrive(1, 1, kMessage - 4));
 	EXPECT(f.paths[1].answered() == 1 || f.paths[1].closing());
 	EXPECT_EQ(f.requests, 0);
 	f.expect_all_left(test);
@@ -330,14 +329,8 @@ CASE(slot_capsules_of_all_lengths)
 		memset(capsule, 0xee, sizeof(capsule));
 		f.write_message(capsule, kWrite, size);
 		for (u32 path = 0; path < 2; path++) {
-			REQUIRE(f.paths[path].enter());
-			f.slots[1].arrive({.path = &f.paths[path],
-					   .con = &f.connections[path],
-					   .offset = ChunkOffset{4096},
-					   .message_size = static_cast<u8>(size),
-					   .capsule_size = static_cast<u8>(size + kHeader),
-					   .closed = Rkey{1}},
-					  capsule);
+			REQUIRE(
+			    f.arrive_by_capsule(1, path, capsule, size, size + kHeader, Rkey{1}));
 		}
 		for (u32 path = 0; path < 2; path++) {
 			f.module.io.flush();
@@ -353,14 +346,8 @@ CASE(slot_capsules_of_all_lengths)
 	f.write_message(capsule, kWrite, 8);
 	const u32 before = f.requests;
 	for (u32 path = 0; path < 2; path++) {
-		REQUIRE(f.paths[path].enter());
-		f.slots[1].arrive({.path = &f.paths[path],
-				   .con = &f.connections[path],
-				   .offset = ChunkOffset{4096},
-				   .message_size = static_cast<u8>(path ? 8 : 4),
-				   .capsule_size = static_cast<u8>(path ? 12 : 8),
-				   .closed = Rkey{path ? 2u : 1u}},
-				  capsule + (path ? 0 : 4));
+		REQUIRE(f.arrive_by_capsule(1, path, capsule + (path ? 0 : 4), path ? 8 : 4,
+					    path ? 12 : 8, Rkey{path ? 2u : 1u}));
 		EXPECT(f.paths[path].closing());
 	}
 	EXPECT_EQ(f.requests, before);

@@ -296,26 +296,27 @@ void Path::on_request(uint16_t cid, ServerImm imm)
 		return;
 	}
 	Memory &chunk = *chunks_.at(imm.slot.value);
-	IoVerdict v =
+	IoHeader header{};
+	const IoVerdict v =
 	    parse_io_header({chunk.data() + imm.offset.value,
 			     io_header_copy_size(imm.offset, {static_cast<u32>(chunk.size())})},
-			    imm.offset);
+			    imm.offset, header);
 	if (!v.accepted()) {
 		complain_of_request("a malformed request came: " + std::to_string(v.error.code()));
 		return;
 	}
-	Request request{cid, imm.slot, v.header, Kind::Other};
+	Request request{cid, imm.slot, header, Kind::Other};
 	Response honest{.con = cid, .slot = imm.slot, .data = {}};
 	request.kind = serve(request, honest);
 	Response r = new_response(cid, imm.slot);
 	r.imm = honest.imm;
 	r.data = std::move(honest.data);
-	if (v.header.has_descriptor) {
-		r.address = v.header.descriptor.address.value;
-		r.rkey = v.header.descriptor.rkey.value;
+	if (header.has_descriptor) {
+		r.address = header.descriptor.address.value;
+		r.rkey = header.descriptor.rkey.value;
 	}
-	if (v.header.need_invalidate) {
-		r.invalidated = {v.header.descriptor.rkey.value};
+	if (header.need_invalidate) {
+		r.invalidated = {header.descriptor.rkey.value};
 		r.imm = (r.imm & ((1u << kImmPayloadBits) - 1)) |
 			Immediate(ImmType::IoResponseWithInvalidate, 0).value();
 		if (lie_.geometry.capsules)

@@ -15,7 +15,7 @@ from typing import Any
 
 from vmlab.lab import Lab
 
-from . import goals, rounds, session, stacks, workload
+from . import goals, listing, rounds, session, stacks, workload
 from .goals import Figures
 from .measure import EVENTS, Measured, Side
 from .plan import Section
@@ -105,6 +105,7 @@ def to_json(figures: Figures) -> Any:
     def one(m: Measured) -> Any:
         got = asdict(m)
         for role, side in m.sides.items():
+            del got["sides"][role]["blocks"]
             got["sides"][role]["functions"] = {f"{mod}:{name}": v for (mod, name), v in side.functions.items()}
         return got
 
@@ -133,6 +134,8 @@ def main(args: argparse.Namespace) -> int:
     modules = [m.replace("-", "_") for m in args.profile.split(",") if m]
     text = [*overview(figures, chosen, loads), *events(figures, chosen, loads),
             *readable(profile(figures, chosen, loads, modules, args.top))]
+    if args.listing:
+        text += listing.listing(figures, chosen, loads, args.listing)
     found = [r for build in ("ours", *others) for r in goals.ratios(figures, build)]
     if found:
         text += ["", *goals.table(found)]

@@ -90,30 +90,33 @@ def main(args: argparse.Namespace) -> int:
 
 
 def quick(args: argparse.Namespace) -> int:
-    loads = tuple(grid((check.DEPTH,) if args.modules_only else (32, 1)))
+    judged_depths = (check.DEPTH,) if args.modules_only else (32, 1)
+    loads = tuple(grid((*judged_depths, check.SLOPE_DEPTH) if args.update else judged_depths))
     wanted = args.stack or (check.STACKS if args.modules_only else [])
 
     def judged(ratios: Any) -> Any:
         return check.of_modules(ratios) if args.modules_only else ratios
 
     def chosen(ratios: list[goals.Ratio]) -> list[goals.Ratio]:
-        return [r for r in ratios if not args.modules_only or r.goal.title in check.MODULES]
+        return [r for r in ratios if int(r.load.rpartition("-")[2]) in judged_depths
+                and (not args.modules_only or r.goal.title in check.MODULES)]
 
     stored = judged(check.stored_ratios())
     lab = Lab(session.options(args.modules))
     try:
-        figures = rounds.run(lab, _stacks(lab, wanted), [Section("random", "", loads)], args.rounds or 2,
-                             most=0 if args.rounds else check.MOST_ROUNDS,
+        least = args.rounds or (3 if args.update else 2)
+        figures = rounds.run(lab, _stacks(lab, wanted), [Section("random", "", loads)], least,
+                             most=0 if args.rounds or args.update else check.MOST_ROUNDS,
                              more=lambda so_far: check.undecided(chosen(goals.ratios(so_far)), stored))
         problems = session.judge(lab)
     finally:
         lab.close()
     found = goals.ratios(figures)
     print("\n".join(goals.table(found)))
-    if args.update:
-        check.update(figures)
-        stored = judged(check.stored_ratios())
     found = chosen(found)
+    if args.update:
+        check.update(found, figures)
+        stored = judged(check.stored_ratios())
     lines, passed, failed = check.compare(found, stored, problems)
     text = f"{passed} passed, {failed} failed"
     print("\n".join(["", *lines, text]))

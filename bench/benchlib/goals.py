@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from .measure import Measured
+from .measure import BATCHES, Measured
 
 # figures[stack][load]: one for each round.
 Figures = dict[str, dict[str, list[Measured]]]
@@ -23,6 +23,10 @@ def server_modules(m: Measured) -> float:
 
 def both_machines(m: Measured) -> float:
     return m.work
+
+
+# What is a part of one machine, by title; the rest is of both.
+SIDES = {"client modules": "client", "server modules": "server"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Ratio:
     goal: Goal
     load: str
     rounds: tuple[float, ...]  # the ratio within each
+    batches: tuple[float, ...] = ()  # of completions for each I/O, of the same rounds, if it is a part of one machine
 
     @property
     def value(self) -> float:
@@ -83,8 +88,10 @@ def ratios(figures: Figures, build: str = "ours") -> list[Ratio]:
         for load in ours:
             kind = "read" if "read" in load else "write"
             if load.startswith("4k-") and kind in goal.kinds and load in other:
-                found.append(Ratio(goal, load, tuple(goal.what(a) / goal.what(b)
-                                                     for a, b in zip(ours[load], other[load]))))
+                pairs = list(zip(ours[load], other[load]))
+                side = SIDES.get(goal.title)
+                found.append(Ratio(goal, load, tuple(goal.what(a) / goal.what(b) for a, b in pairs),
+                                   tuple(a.sides[side].events[BATCHES] for a, _ in pairs) if side else ()))
     return found
 
 

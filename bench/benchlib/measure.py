@@ -10,7 +10,7 @@ from vmlab.channel import CommandFailed
 from vmlab.lab import ROLES, Lab
 
 from . import workload
-from .counts import Counts, Delta, Snapshot, Symbols
+from .counts import KERNEL, USER, Counts, Delta, Snapshot, Symbols
 from .workload import Workload
 
 # Entered once for each I/O of fio (libaio) that is complete.
@@ -36,8 +36,9 @@ EVENTS = {
                     "kmem_cache_alloc_trace"),
 }
 
-
 TIMER = "timer interrupts"
+# Each is a queue that is told of completions, however many there are then.
+BATCHES = "completion calls"
 
 
 @dataclass
@@ -49,6 +50,8 @@ class Side:
     modules: dict[str, float]
     functions: dict[tuple[str, str], float]
     events: dict[str, float]
+    # Executions by (module, function), and by (offset, instructions) of the block, of modules only.
+    blocks: dict[tuple[str, str], dict[tuple[int, int], float]] = field(default_factory=dict)
 
     @property
     def work(self) -> float:
@@ -77,7 +80,20 @@ def side_of(delta: Delta, symbols: Symbols, ios: float, tick: float) -> Side:
     for (module, _), count in functions.items():
         modules[module] = modules.get(module, 0.0) + count
     events = {event: sum(delta.executions(symbols, name) for name in names) / ios for event, names in EVENTS.items()}
-    return Side(delta.instructions / ios, events[TIMER] * tick, modules, functions, events)
+    return Side(delta.instructions / ios, events[TIMER] * tick, modules, functions, events,
+                _blocks(delta, symbols, ios))
+
+
+def _blocks(delta: Delta, symbols: Symbols,
+            ios: float) -> dict[tuple[str, str], dict[tuple[int, int], float]]:
+    found: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
+    for address, length, count in delta.blocks:
+        symbol = symbols.at(address)
+        if symbol.module not in (KERNEL, USER):
+            block = found.setdefault((symbol.module, symbol.name), {})
+            key = (address - symbol.address, length)
+            block[key] = block.get(key, 0.0) + count / ios
+    return found
 
 
 class Meter:

@@ -6,14 +6,15 @@ from __future__ import annotations
 import tempfile
 import unittest
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 from vmlab import make
 
-from . import fairness, flood, goals, plan, quick
+from . import fairness, flood, goals, listing, plan, quick
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
-from .measure import Measured, Side, side_of
+from .measure import BATCHES, Measured, Side, side_of
 
 KALLSYMS = """0000000000000000 A fixed_percpu_data
 ffffffff81000000 T first
@@ -80,6 +81,10 @@ class CountsTest(unittest.TestCase):
         delta = self.open().snapshot().since(before)
         self.assertEqual(delta.executions(Symbols(KALLSYMS), "work"), 5)
 
+    def test_instructions_of_a_block_count_with_it(self) -> None:
+        code = [(0, "push"), (1, "mov"), (4, "ret"), (5, "nop")]
+        self.assertEqual(listing.per_instruction(code, {(0, 3): 1.0, (1, 2): 0.5, (7, 9): 4.0}), [1.0, 1.5, 1.5, 0.0])
+
     def test_a_watch_finds_blocks_that_come_later(self) -> None:
         work = 0xffffffffc0000000
         write(self.path, (work + 4, 1, 9))
@@ -96,7 +101,7 @@ class CountsTest(unittest.TestCase):
 
 
 class ComparisonTest(unittest.TestCase):
-    STORED = {"tolerance": {"client modules": 0.03}, "ratios": {}}
+    STORED = {"tolerance": {"client modules": 0.03}, "ratios": {}, "lines": {}}
 
     def ratio(self, *rounds: float) -> Ratio:
         return Ratio(goals.goals()[0], "4k-randwrite-32", rounds)
@@ -122,6 +127,29 @@ class ComparisonTest(unittest.TestCase):
             self.assertEqual(quick.undecided([found], stored), undecided)
         self.assertFalse(quick.undecided([self.ratio(0.9)], self.STORED))
 
+    def test_what_a_batch_costs_is_no_regression(self) -> None:
+        found = Ratio(goals.goals()[0], "4k-randwrite-32", (0.7, 0.8), (0.4, 0.5))
+        stored = {**self.STORED, "ratios": {found.key: 0.5}, "lines": {found.key: {"batches": 0.2, "slope": 1.0}}}
+        self.assertEqual(quick.compare([found], stored, [])[1:], (2, 0))
+        self.assertFalse(quick.undecided([found], stored))
+        worse = replace(found, rounds=(0.73, 0.83))
+        self.assertEqual(quick.compare([worse], stored, [])[1:], (1, 1))
+        self.assertTrue(quick.undecided([worse], stored))
+
+    def test_a_line_has_two_ends(self) -> None:
+        def one(cost: float, batches: float) -> Measured:
+            side = Side(cost, 0, {"rtrs_client": cost}, {}, {BATCHES: batches})
+            return Measured(1, 1, {"client": side, "server": side})
+
+        figures = {"ours-Y": {"4k-randwrite-32": [one(10, 0.2)], "4k-randwrite-16": [one(14, 0.6)]},
+                   "intree-Y": {"4k-randwrite-32": [one(20, 1.0)]}}
+        found = self.ratio(0.5)
+        self.assertEqual(quick.line_of(found, figures), {"batches": 0.2, "slope": 0.5})
+        figures["ours-Y"]["4k-randwrite-16"] = [one(14, 0.21)]
+        self.assertIsNone(quick.line_of(found, figures))
+        del figures["ours-Y"]["4k-randwrite-16"]
+        self.assertIsNone(quick.line_of(found, figures))
+
     def test_missing_unknown_and_complaints_fail(self) -> None:
         found = self.ratio(0.5)
         self.assertEqual(quick.compare([], {**self.STORED, "ratios": {found.key: 0.5}}, [])[1:], (1, 1))
@@ -135,8 +163,9 @@ class ComparisonTest(unittest.TestCase):
 
     def test_a_ratio_is_the_middle_of_those_within_a_round(self) -> None:
         def one(client: float) -> Measured:
-            side = Side(client, 0, {"rtrs_client": client}, {}, {})
-            return Measured(1, 1, {"client": side, "server": Side(10, 0, {"rtrs_server": 10}, {}, {})})
+            events = {BATCHES: 0.5}
+            side = Side(client, 0, {"rtrs_client": client}, {}, events)
+            return Measured(1, 1, {"client": side, "server": Side(10, 0, {"rtrs_server": 10}, {}, events)})
 
         figures = {"ours-Y": {"4k-randwrite-32": [one(5), one(50), one(8)]},
                    "intree-Y": {"4k-randwrite-32": [one(10), one(100), one(10)]}}

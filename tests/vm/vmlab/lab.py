@@ -50,7 +50,7 @@ class Lab:
         self.accel = self._find_accelerator()
         self.cables: list[Cable] = []
         self.machines: dict[str, Machine] = {}
-        self.cpus = self.nics = 0
+        self.cpus = self.possible = self.nics = 0
         self.installed = False  # the machines are installed systems
         self.boots = 0
         self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
@@ -100,15 +100,17 @@ class Lab:
     def ours(self, role: str) -> bool:
         return self.options.peers[role] == "ours"
 
-    def boot(self, cpus: int | None = None, installed: bool = False, nics: int | None = None) -> None:
+    def boot(self, cpus: int | None = None, installed: bool = False, nics: int | None = None,
+             possible: int = 0) -> None:
         """Make sure that both machines run, with this number of CPUs each, and of cables between them;
-        `installed`: newly installed systems."""
+        `installed`: newly installed systems; `possible`: CPUs that their kernels are ready for, if not these."""
         cpus = cpus or self.options.cpus
         nics = nics or NICS
-        if self.machines and ((self.cpus, self.nics) != (cpus, nics) or self.installed or installed):
+        present = (self.cpus, self.possible, self.nics)
+        if self.machines and (present != (cpus, possible, nics) or self.installed or installed):
             self.shutdown()
         if not self.machines:
-            self.cpus, self.nics = cpus, nics
+            self.cpus, self.possible, self.nics = cpus, possible, nics
             self.cables += [Cable() for _ in range(nics - len(self.cables))]
             self.installed = installed
             self.boots += 1
@@ -123,8 +125,9 @@ class Lab:
             system.make_disk(disk)
         known = kernels.neighbours_known(role, {r: k.release for r, k in self.kernels.items()}, self.ours("client"))
         spec = Spec(role, n + 1, self.kernels[role], (self._plain_trees if disk else self._trees)[role],
-                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, nics=self.nics,
-                    disk=disk, plugin=self.options.plugin, command_line="vm.neighbours=known" if known else "")
+                    self.options.logs / "machines" / str(self.boots), cpus=self.cpus, possible=self.possible,
+                    nics=self.nics, disk=disk, plugin=self.options.plugin,
+                    command_line="vm.neighbours=known" if known else "")
         ends = [cable.ends[n] for cable in self.cables[:self.nics]]
         if self.kernel.kind == "uml":
             from .uml import UmlMachine

@@ -51,6 +51,7 @@ class Spec:
     modules: Path  # root of a tree lib/modules/<release>
     logs: Path
     cpus: int = 1
+    possible: int = 0  # CPUs that its kernel is ready for; 0: as many as there are
     memory: int = 1024  # MiB
     nics: int = 2
     command_line: str = ""

@@ -74,7 +74,7 @@ class QemuMachine(Machine):
         # more. So there could be two, of which its kernel is told to know as many as there are.
         arch = spec.kernel.arch
         args = [arch.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", arch.machine,
-                "-smp", f"{spec.cpus},maxcpus={max(spec.cpus, 2)}", "-m", str(spec.memory)]
+                "-smp", f"{spec.cpus},maxcpus={max(spec.cpus, spec.possible, 2)}", "-m", str(spec.memory)]
         timing = ""
         if self._accel == "kvm":
             args += ["-accel", "kvm", "-cpu", "host"]
@@ -83,7 +83,8 @@ class QemuMachine(Machine):
         if self._accel != "kvm" and arch is AMD64:
             timing = f"tsc=reliable tsc_early_khz={_tsc_khz()}" if _tsc_khz() else ""
         args += ["-kernel", str(spec.kernel.image), "-initrd", str(initrd), "-append",
-                 f"{arch.command_line} {COMMAND_LINE} {CHECKS} {timing} nr_cpus={spec.cpus} {spec.command_line} "
+                 f"{arch.command_line} {COMMAND_LINE} {CHECKS} {timing} nr_cpus={max(spec.cpus, spec.possible)} "
+                 f"{spec.command_line} "
                  f"vm.name={spec.name} vm.host={spec.host} vm.nics={spec.nics}",
                  "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                  "-chardev", f"socket,id=monitor,fd={monitor_theirs.fileno()}",

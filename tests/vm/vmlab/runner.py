@@ -30,7 +30,8 @@ class Outcome:
 def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
     """The longest first, so that several laboratories end together; those that need the same machines, which they
     share, side by side; last what leaves no machine behind."""
-    return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, s.nics, not s.slow))
+    return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, s.possible, s.nics,
+                                            not s.slow))
 
 
 def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
@@ -40,7 +41,7 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
     for scenario in scenarios:
         if lab.machines and (scenario.spoils or scenario.installed or lab.installed or
                              lab.cpus != (scenario.cpus or lab.options.cpus) or
-                             lab.nics != (scenario.nics or NICS)):
+                             lab.possible != scenario.possible or lab.nics != (scenario.nics or NICS)):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
@@ -86,7 +87,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     verdict = "passed"
     count = 1
     try:
-        lab.boot(scenario.cpus, scenario.installed, scenario.nics)
+        lab.boot(scenario.cpus, scenario.installed, scenario.nics, scenario.possible)
         lab.mark(scenario.name)
         try:
             count = scenario.module.run(lab, **scenario.variant) or 1

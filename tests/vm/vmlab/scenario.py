@@ -8,6 +8,7 @@ and may have
     VARIANTS              {"name": {keyword: value}}: run once for each
     OURS                  roles ("server", "client") that must be this project's modules, else it is skipped
     CPUS                  CPUs of each machine
+    POSSIBLE              CPUs that their kernels are ready for, if not these
     NICS                  cables between the machines
     KINDS                 kernels that it makes sense on; stock: all of Debian's
     INTEROP               True: also run against the in-tree modules, in both directions
@@ -42,6 +43,7 @@ class Scenario:
     variant: dict[str, object] = field(default_factory=dict)
     ours: tuple[str, ...] = ()
     cpus: int = 0
+    possible: int = 0
     nics: int = 0
     kinds: tuple[str, ...] = ("stock", "debug", "uml", "kcsan")
     slow: bool = False
@@ -64,7 +66,8 @@ def load(path: Path) -> list[Scenario]:
     variants: dict[str, dict[str, object]] = getattr(module, "VARIANTS", {"": {}})
     by_hand: bool | tuple[str, ...] = getattr(module, "BY_HAND", False)
     return [Scenario(f"{name}[{key}]" if key else name, lines[0], module, variant,
-                     tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0), getattr(module, "NICS", 0),
+                     tuple(getattr(module, "OURS", ())), getattr(module, "CPUS", 0),
+                     getattr(module, "POSSIBLE", 0), getattr(module, "NICS", 0),
                      tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
                      getattr(module, "INTEROP", False), getattr(module, "SPOILS", False),
                      getattr(module, "INSTALLED", False),

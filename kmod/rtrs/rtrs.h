@@ -76,6 +76,7 @@ struct rtrs_clt_params {
 	u16 port;		      /* for paths that are added later */
 	unsigned int reconnect_delay; /* seconds */
 	int max_reconnects;	      /* -1: for ever; where the settings say nothing */
+	unsigned int nr_queues;	      /* whose numbers requests say; 0: one for each possible CPU */
 	unsigned int nr_poll_queues;
 	struct rtrs_clt_settings settings; /* what the session has from its first path on */
 	/*

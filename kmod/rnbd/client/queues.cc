@@ -22,13 +22,13 @@ constinit const blk_mq_ops TagSet::kOps = [] {
 	return ops;
 }();
 
-Status TagSet::create(const rtrs_clt_attrs &attrs, u32 poll_queues)
+Status TagSet::create(const rtrs_clt_attrs &attrs, u32 queues, u32 poll_queues)
 {
 	if (attrs.queue_depth <= attrs.first_io_slot)
 		return err::einval;
 	first_slot_ = attrs.first_io_slot;
 	max_segments_ = attrs.max_segments;
-	default_queues_ = num_online_cpus();
+	default_queues_ = queues;
 	poll_queues_ = poll_queues;
 
 	set_.ops = &kOps;

@@ -28,7 +28,7 @@ public:
 	TagSet &operator=(const TagSet &) = delete;
 
 	// EINVAL if the transport left no slot for I/O, ENOMEM. May sleep.
-	Status create(const rtrs_clt_attrs &attrs, u32 poll_queues);
+	Status create(const rtrs_clt_attrs &attrs, u32 queues, u32 poll_queues);
 
 	blk_mq_tag_set *get() { return &set_; }
 	u32 default_queues() const { return default_queues_; }

@@ -16,7 +16,8 @@ constexpr unsigned int kResendMs = 100;
 } // namespace
 
 Session::Session(Module &module, TextView name, u32 poll_queues)
-    : module_(module), poll_queues_(poll_queues), permits_(lock_class<"rnbd_client permits">()),
+    : module_(module), queues_(num_online_cpus()), poll_queues_(poll_queues),
+      permits_(lock_class<"rnbd_client permits">()),
       introductions_(lock_class<"rnbd_client introductions">()),
       link_(lock_class<"rnbd_client link">()), resume_(this), watch_(*this)
 {
@@ -69,6 +70,7 @@ Status Session::connect(const Destination &destination)
 	p.port = destination.port;
 	p.reconnect_delay = kReconnectDelay;
 	p.max_reconnects = kMaxReconnects;
+	p.nr_queues = queues_;
 	p.nr_poll_queues = poll_queues_;
 	p.settings = destination.settings;
 	cxxrt::TextBuffer<kMaxAuthPolicy + 1> auth;
@@ -91,7 +93,7 @@ Status Session::connect(const Destination &destination)
 			  attributes_.max_io_size, attributes_.max_segments);
 		return err::einval;
 	}
-	TRY(tags_.create(attributes_, poll_queues_));
+	TRY(tags_.create(attributes_, queues_, poll_queues_));
 	if (poll_queues_)
 		log_info(name(), "[session=%s] mapped %u/%u/%u default/read/poll queues.", name(),
 			 tags_.default_queues(), tags_.default_queues(), tags_.poll_queues());

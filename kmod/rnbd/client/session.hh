@@ -177,6 +177,8 @@ private:
 
 	Module &module_;
 	cxxrt::TextBuffer<256> name_;
+	// One for each CPU that was there when the session began; others share them later.
+	const u32 queues_;
 	const u32 poll_queues_;
 	rtrs_clt *transport_ = nullptr;
 	rtrs_clt_attrs attributes_{};

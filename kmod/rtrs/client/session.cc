@@ -85,7 +85,8 @@ Session::Session(const SessionName &name, const SessionAuth &auth, const Session
 		 const rtrs_clt_params &params)
     : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
       port_(params.port), reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
-      irq_connections_(rtrs::irq_connections(nr_cpu_ids, params.nr_poll_queues)),
+      queues_(params.nr_queues ?: nr_cpu_ids),
+      irq_connections_(rtrs::irq_connections(queues_, params.nr_poll_queues)),
       poll_connections_(params.nr_poll_queues),
       max_reconnects_(settings.get(SessionSetting::ReconnectAttempts, params.max_reconnects)),
       request_timeout_(
@@ -128,9 +129,9 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::eexist;
 
 	Session *s = session.release();
-	if (s->irq_connections_ < nr_cpu_ids)
-		log_info(s->name(), "%u CPUs share %u connections: a path has %u at most",
-			 nr_cpu_ids, s->irq_connections_, kMaxPathConnections);
+	if (s->irq_connections_ < s->queues_)
+		log_info(s->name(), "%u queues share %u connections: a path has %u at most",
+			 s->queues_, s->irq_connections_, kMaxPathConnections);
 	// Who abandons all sessions either finds this one, or has changed his mind before.
 	if (params.wanted && !params.wanted(params.priv))
 		s->abandon();

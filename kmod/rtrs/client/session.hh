@@ -191,6 +191,7 @@ private:
 	void (*const link_event_)(void *user, rtrs_clt_event event);
 	const u16 port_;
 	const u32 reconnect_delay_; // seconds
+	const u32 queues_;	    // whose numbers requests say
 	const u32 irq_connections_;
 	const u32 poll_connections_;
 	int max_reconnects_;

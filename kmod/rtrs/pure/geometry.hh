@@ -73,14 +73,14 @@ constexpr Result<RegionSplit> split_chunks(QueueDepth depth, u32 max_pages, bool
 	return RegionSplit{count, depth.value / count};
 }
 
-// Connections of a client's path beside the service connection: one for each CPU, shared by CPUs
-// if there are more than a server takes, and one for each polled queue.
-constexpr u32 irq_connections(u32 cpus, u32 poll_queues)
+// Connections of a client's path beside the service connection: one for each hardware queue, shared
+// if there are more of these than a server takes, and one for each polled queue.
+constexpr u32 irq_connections(u32 queues, u32 poll_queues)
 {
-	return cxxrt::min_of(cpus, kMaxPathConnections - 1 - poll_queues);
+	return cxxrt::min_of(queues, kMaxPathConnections - 1 - poll_queues);
 }
 
-// So many that one is left for all CPUs.
+// So many that one is left for all others.
 constexpr u32 kMaxPollQueues = kMaxPathConnections - 2;
 
 } // namespace rtrs

@@ -12,15 +12,15 @@ from typing import Any
 
 from vmlab.lab import Lab
 
-from . import (TOP, connecting, fairness, flood, goals, memory, plan, quick as check, recovery, report, rounds, session,
-               stacks)
+from . import (TOP, connecting, cpus, fairness, flood, goals, memory, plan, quick as check, recovery, report, rounds,
+               session, stacks)
 from .counting import select, to_json
 from .measure import Measured
 from .plan import Section
 from .stacks import Stack
 from .workload import grid
 
-EXTRA = ("fairness", "recovery", "memory", "connecting", "flood")
+EXTRA = ("cpus", "fairness", "recovery", "memory", "connecting", "flood")
 
 
 def _stacks(lab: Lab, wanted: list[str]) -> list[Stack]:
@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
         chosen = _stacks(lab, args.stack)
         lines = head(lab, count)
         figures = rounds.run(lab, chosen, sections, count, raw.measured, boot_each=True) if sections else {}
-        for name, module in (("fairness", fairness), ("memory", memory), ("recovery", recovery),
+        for name, module in (("cpus", cpus), ("fairness", fairness), ("memory", memory), ("recovery", recovery),
                              ("connecting", connecting), ("flood", flood)):
             if not args.section or name in args.section:
                 if lab.machines:

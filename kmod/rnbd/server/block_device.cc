@@ -3,7 +3,7 @@
 
 #include <cxxrt/log.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 Result<BlockDevice> BlockDevice::open(dev_t number, bool write)
 {
@@ -73,4 +73,4 @@ DeviceTopology BlockDevice::topology() const
 		.rotational = cxxrt::is_rotational(get())};
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

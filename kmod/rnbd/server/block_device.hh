@@ -9,7 +9,7 @@
 #include <rnbd/wire/open_response.hh>
 #include <rnbd/wire/units.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class BlockDevice {
 public:
@@ -59,4 +59,4 @@ private:
 	bool may_block_ = false; // its driver sleeps in queue_rq()
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

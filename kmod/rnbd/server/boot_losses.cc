@@ -4,7 +4,7 @@
 #include <cxxrt/log.hh>
 #include <rnbd/server/server.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 Status BootLosses::create()
 {
@@ -27,4 +27,4 @@ BootLosses::~BootLosses()
 		rnbd_server_drop_boot_record();
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

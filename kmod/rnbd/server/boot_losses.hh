@@ -8,7 +8,7 @@
 #include <cxxrt/result.hh>
 #include <rnbd/pure/losses.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class BootLosses {
 public:
@@ -38,4 +38,4 @@ private:
 						       nullptr};
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -7,7 +7,7 @@
 #include <rnbd/server/module.hh>
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 using cxxrt::Ref;
 
@@ -342,4 +342,4 @@ void ConfiguredExports::drop(ConfiguredExport &entry)
 	config_item_put(entry.item());
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -17,7 +17,7 @@
 #include <rnbd/pure/export_rules.hh>
 #include <rnbd/server/mapping.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class ConfiguredExport;
 class Module;
@@ -167,4 +167,4 @@ ConfiguredExports &configured_exports();
 // The address of a client as the rules have it.
 HostAddress host_of(const sockaddr_storage &address);
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -4,7 +4,7 @@
 
 #include <rnbd/pure/access.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 using cxxrt::configfs_error;
 using cxxrt::configfs_folder_operations;
@@ -138,4 +138,4 @@ Status ConfiguredExports::create()
 	return subsystem_.create(cxxrt::lock_class<"rnbd">(), &root_type, "exports", &folder_type);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -15,7 +15,7 @@
 #include <rnbd/server/device_look.hh>
 #include <rnbd/server/identity.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, con
 	return search->found();
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

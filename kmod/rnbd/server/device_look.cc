@@ -4,7 +4,7 @@
 #include <rnbd/server/block_device.hh>
 #include <rnbd/server/identity.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 using cxxrt::Ref;
 
@@ -86,4 +86,4 @@ Result<Wwid> DeviceLooks::identify(dev_t number, unsigned int patience_ms)
 	return look->wwid();
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

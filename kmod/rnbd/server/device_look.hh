@@ -17,7 +17,7 @@
 #include <rnbd/wire/units.hh>
 #include <rnbd/wire/wwid.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class DeviceLooks;
 
@@ -76,4 +76,4 @@ private:
 	cxxrt::Workqueue queue_;
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

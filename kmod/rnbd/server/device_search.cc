@@ -16,7 +16,7 @@
 extern "C" int vfs_path_lookup(dentry *dentry, vfsmount *mnt, const char *name, unsigned int flags,
 			       path *path);
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -100,4 +100,4 @@ Result<dev_t> find_device(const char *search_path, TextView session, const Devic
 	return cxxrt::block_device_at(texts->full);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -8,7 +8,7 @@
 #include <rnbd/wire/units.hh>
 #include <rnbd/wire/wwid.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class DeviceLooks;
 
@@ -21,4 +21,4 @@ Result<dev_t> find_device(const char *search_path, TextView session, const Devic
 Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, const DeviceName &name,
 				  DeviceLooks &looks);
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -9,7 +9,7 @@
 #include <rnbd/server/sysfs_folder.hh>
 #include <rnbd/wire/discover.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -64,4 +64,4 @@ Result<u32> Session::handle_discover(const rtrs_srv_request &request)
 	return size;
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

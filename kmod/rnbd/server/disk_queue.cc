@@ -4,7 +4,7 @@
 #include <cxxrt/plug.hh>
 #include <rnbd/server/mapping.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 using cxxrt::Plug;
 
@@ -134,4 +134,4 @@ void DiskQueue::end()
 		drop_held(*job, -ENOTCONN);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -24,7 +24,7 @@
 #include <cxxrt/work.hh>
 #include <rnbd/server/io_job.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class Mapping;
 
@@ -120,4 +120,4 @@ private:
 	cxxrt::Workqueue worker_;
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -3,7 +3,7 @@
 
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 Result<cxxrt::Box<Export>> Export::create(kobject *parent, block_device *bdev, const char *name)
 {
@@ -198,4 +198,4 @@ bool Exports::empty()
 	return exports_.with([](const ExportList &list) { return list.empty(); });
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

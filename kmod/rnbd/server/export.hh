@@ -16,7 +16,7 @@
 #include <rnbd/server/mapping.hh>
 #include <rnbd/wire/discover.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // Under the lock of Exports, but for sessions_folder().
 class Export {
@@ -120,4 +120,4 @@ private:
 	atomic_t alive_ = ATOMIC_INIT(0);
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

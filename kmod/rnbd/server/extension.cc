@@ -6,7 +6,7 @@
 #include <rnbd/server/session.hh>
 #include <rnbd/wire/extension.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // Under the lock of the table, so that nothing is closed meanwhile.
 Result<u32> Session::handle_device_states(const rtrs_srv_request &request)
@@ -60,4 +60,4 @@ Result<u32> Session::handle_device_limits(const rtrs_srv_request &request)
 	return put_answer(request, make_device_limits_response(topology));
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -8,7 +8,7 @@
 #include <rnbd/pure/machine_id.hh>
 #include <rnbd/server/sysfs_folder.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -165,4 +165,4 @@ void write_server_id(TextWriter &out, const rnbd_server_settings &settings)
 	put_digest(out, text.text(), kIdBytes);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

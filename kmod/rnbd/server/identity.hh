@@ -7,7 +7,7 @@
 #include <rnbd/server/server.h>
 #include <rnbd/wire/extension.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // In this order: the identifier that the device's driver knows, the one that it shows in sysfs, or
 // its serial number on the machine `server_id`. Partitions add their number. Empty if there is
@@ -23,4 +23,4 @@ Wwid identify_unopened(dev_t device);
 // and installation are known by; nothing if there is none. May sleep.
 void write_server_id(cxxrt::TextWriter &out, const rnbd_server_settings &settings);
 
-} // namespace rnbd
+} // namespace rnbd::server

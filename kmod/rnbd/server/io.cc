@@ -9,7 +9,7 @@
 #include <rnbd/server/trace.hh>
 #include <rnbd/wire/operations.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -278,4 +278,4 @@ void start_io(Session &session, const rtrs_srv_request &request)
 		rtrs_srv_respond(request.op, s.code(), 0);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -7,7 +7,7 @@
 #include <cxxrt/types.hh>
 #include <rtrs/rtrs.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class Session;
 
@@ -17,4 +17,4 @@ cxxrt::usize io_area_size();
 // Sleeps only where the block layer does to get a request.
 void start_io(Session &session, const rtrs_srv_request &request);
 
-} // namespace rnbd
+} // namespace rnbd::server

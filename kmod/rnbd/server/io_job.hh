@@ -8,7 +8,7 @@
 #include <rnbd/wire/units.hh>
 #include <rtrs/rtrs.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class Mapping;
 
@@ -39,4 +39,4 @@ void drop_held(IoJob &job, int status);
 // Likewise one of the line, which the gate counts.
 void drop_waiting(IoJob &job, int status);
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -7,7 +7,7 @@
 #include <rnbd/server/module.hh>
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 Mapping::Mapping(Session &session, BlockDevice device, const OpenRequest &request, const Told &told,
 		 cxxrt::Box<ExportUse> use)
@@ -111,4 +111,4 @@ void Mapping::finish()
 	put();
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

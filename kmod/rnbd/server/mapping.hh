@@ -22,7 +22,7 @@
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/operations.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class Export;
 class ExportUse;
@@ -140,4 +140,4 @@ private:
 	cxxrt::Work<Mapping, &Mapping::finish> finish_work_{this};
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

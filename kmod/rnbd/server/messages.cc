@@ -9,7 +9,7 @@
 #include <rnbd/server/trace.hh>
 #include <rnbd/wire/extension.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -175,4 +175,4 @@ Result<u32> Session::handle_close(const rtrs_srv_request &request)
 	return 0u;
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

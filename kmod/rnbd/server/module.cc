@@ -9,7 +9,7 @@
 #include <rnbd/server/server.h>
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 static_assert(kPathSize == RNBD_SERVER_PATH_SIZE);
 
@@ -38,7 +38,7 @@ Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 	return m;
 }
 
-} // namespace rnbd
+} // namespace rnbd::server
 
 int rnbd_server_check_search_path(const char *text)
 {
@@ -48,12 +48,13 @@ int rnbd_server_check_search_path(const char *text)
 
 int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 {
-	rnbd::Result<cxxrt::Box<rnbd::Module>> created = rnbd::Module::create(*settings);
+	rnbd::Result<cxxrt::Box<rnbd::server::Module>> created =
+	    rnbd::server::Module::create(*settings);
 	if (!created.ok())
 		return created.code();
 	// Known to the transport's calls before they can come.
-	rnbd::module_ = created->release();
-	rnbd::Status opened = rnbd::module_->open(port);
+	rnbd::server::module_ = created->release();
+	rnbd::Status opened = rnbd::server::module_->open(port);
 	if (!opened.ok()) {
 		rnbd_server_stop();
 		return opened.code();
@@ -64,6 +65,6 @@ int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 void rnbd_server_stop(void)
 {
 	// Sessions that come up while it closes still find it.
-	delete rnbd::module_;
-	rnbd::module_ = nullptr;
+	delete rnbd::server::module_;
+	rnbd::server::module_ = nullptr;
 }

@@ -14,7 +14,7 @@
 #include <rnbd/server/server.h>
 #include <rtrs/rtrs.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // Storage of this machine's identity, terminator included.
 constexpr usize kServerIdSize = 128;
@@ -96,4 +96,4 @@ private:
 // For the calls of the transport; while the module is loaded.
 extern Module *module_;
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -5,7 +5,7 @@
 #include <rnbd/wire/units.hh>
 #include <rtrs/rtrs.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // The message is a private copy: it can be read more than once.
 inline ByteView message_of(const rtrs_srv_request &r)
@@ -28,4 +28,4 @@ template <class T> u32 put_answer(const rtrs_srv_request &r, const T &answer)
 	return sizeof(answer);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -13,7 +13,7 @@
 #include <rnbd/pure/instance.hh>
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 namespace {
 
@@ -152,4 +152,4 @@ void Module::show_instance(cxxrt::SysfsText &text)
 	text.print("%llu\n", certain ? instance_ : 0);
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

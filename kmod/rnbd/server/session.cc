@@ -9,7 +9,7 @@
 #include <rnbd/server/request.hh>
 #include <rnbd/server/trace.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 // A message on its way through the session's queue, with a reference of it. Lives in the slot's
 // area, which is its own until the answer; nothing of it is touched afterwards.
@@ -173,4 +173,4 @@ cxxrt::Ref<Mapping> Session::retire(Mapping &mapping)
 	});
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -22,7 +22,7 @@
 #include <rnbd/wire/messages.hh>
 #include <rtrs/rtrs.h>
 
-namespace rnbd {
+namespace rnbd::server {
 
 class Module;
 
@@ -176,4 +176,4 @@ private:
 	cxxrt::Workqueue queue_;
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

@@ -7,7 +7,7 @@
 #include <rnbd/server/mapping.hh>
 #include <rnbd/server/session.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 using cxxrt::SysfsText;
 
@@ -67,4 +67,4 @@ Status Mapping::add_files()
 	return {};
 }
 
-} // namespace rnbd
+} // namespace rnbd::server

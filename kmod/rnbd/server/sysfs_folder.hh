@@ -8,7 +8,7 @@
 #include <rnbd/pure/machine_id.hh>
 #include <rnbd/wire/units.hh>
 
-namespace rnbd {
+namespace rnbd::server {
 
 struct SysfsFolder {
 	// What is longer is not taken.
@@ -30,4 +30,4 @@ struct SysfsFolder {
 	}
 };
 
-} // namespace rnbd
+} // namespace rnbd::server

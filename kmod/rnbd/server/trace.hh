@@ -11,7 +11,7 @@
 #include <rnbd/server/trace_record.hh>
 #include <rnbd/wire/operations.hh>
 
-namespace rnbd::trace {
+namespace rnbd::server::trace {
 
 // What is small goes there by value: the caller keeps it in registers while the event is off.
 namespace detail {
@@ -126,4 +126,4 @@ inline void io_end(const Mapping &mapping, const IoRecord &record, int error)
 		detail::io_end(mapping, record, error);
 }
 
-} // namespace rnbd::trace
+} // namespace rnbd::server::trace

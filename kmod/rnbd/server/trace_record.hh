@@ -5,11 +5,11 @@
 
 #include <rnbd/wire/operations.hh>
 
-namespace rnbd::trace {
+namespace rnbd::server::trace {
 
 struct IoRecord {
 	u64 began_ns = 0; // 0: not filled in
 	CheckedIo io;
 };
 
-} // namespace rnbd::trace
+} // namespace rnbd::server::trace

@@ -151,7 +151,7 @@ Status ConfiguredExport::store_access(TextView text)
 	});
 }
 
-Status ConfiguredExport::change_list(cxxrt::TextBuffer<kMaxListText> &list, TextView text)
+Status ConfiguredExport::change_list(ListText &list, TextView text)
 {
 	if (text.size() >= kMaxListText)
 		return err::einval;

@@ -90,13 +90,15 @@ private:
 	bool permits(Session &session, AccessMode mode) const;
 	bool permits_host(const HostAddress &host) const;
 	template <class F> Status change(F &&f);
-	Status change_list(cxxrt::TextBuffer<kMaxListText> &list, TextView text);
+	// Named, for objtool bounds the length of a function's name, and this is in two of them.
+	struct ListText : cxxrt::TextBuffer<kMaxListText> {};
+	Status change_list(ListText &list, TextView text);
 
 	u32 number_ = 0; // rises from one export to the next
 	cxxrt::TextBuffer<kPathSize> device_path_;
-	cxxrt::TextBuffer<kMaxListText> sessions_;
-	cxxrt::TextBuffer<kMaxListText> keys_;
-	cxxrt::TextBuffer<kMaxListText> addresses_text_;
+	ListText sessions_;
+	ListText keys_;
+	ListText addresses_text_;
 	AddressRule addresses_[kMaxAddressRules];
 	u32 address_count_ = 0;
 	AccessMode access_ = AccessMode::ReadWrite;

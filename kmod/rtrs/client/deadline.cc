@@ -8,6 +8,8 @@
 // would be different on another path: a disk that hangs harms its own users and nobody else. A
 // server whose program hangs behind an adapter that acknowledges is in this no other.
 //
+// At each look a send queue that stands still is woken, too (rtrs/pure/stall_watch.hh).
+//
 // Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an
 // instant.
 #include <cxxrt/log.hh>
@@ -20,10 +22,12 @@ using namespace cxxrt;
 namespace rtrs::client {
 namespace {
 
-// How often the age is looked at.
-u32 check_interval(u32 timeout_seconds)
+// How often the age is looked at, in jiffies.
+unsigned long check_interval(u32 timeout_seconds)
 {
-	return clamp(timeout_seconds * MSEC_PER_SEC / 4, 500L, 5000L);
+	if (!timeout_seconds)
+		return kStallInterval;
+	return clamp(timeout_seconds * HZ / 4UL, HZ / 2UL, kStallInterval);
 }
 
 } // namespace
@@ -31,14 +35,15 @@ u32 check_interval(u32 timeout_seconds)
 // From Connected until tear_down() cancels it, before the requests go.
 void Path::start_deadline()
 {
-	const u32 interval = check_interval(session_.request_timeout());
-	deadline_.queue_after(ticks_queue_, msecs_to_jiffies(interval));
+	deadline_.queue_after(ticks_queue_, check_interval(session_.request_timeout()));
 }
 
 void Path::check_deadline()
 {
 	const u64 limit = u64{session_.request_timeout()} * NSEC_PER_SEC;
 	if (limit && !look_for_life(ktime_get_ns(), limit))
+		return;
+	if (!wake_stalled())
 		return;
 	// A batch whose end was never told; nobody does that on purpose.
 	{
@@ -65,6 +70,24 @@ bool Path::look_for_life(u64 now, u64 limit)
 			continue;
 		fail(s.error(), s.error() == err::etimedout ? PathError::Timeout : PathError::Post);
 		return false;
+	}
+	return true;
+}
+
+// False: the path has failed.
+bool Path::wake_stalled()
+{
+	for (Box<ClientConnection> &con : connections_) {
+		Status s;
+		{
+			const RcuReader reader;
+			if (posting())
+				s = con->wake_if_stalled(con->send_cqe());
+		}
+		if (!s.ok()) {
+			fail(s.error(), PathError::Post);
+			return false;
+		}
 	}
 	return true;
 }

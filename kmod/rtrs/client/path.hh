@@ -272,6 +272,7 @@ private:
 	void start_deadline();
 	void check_deadline();
 	bool look_for_life(u64 now, u64 limit);
+	bool wake_stalled();
 
 	// submit.cc
 	ClientConnection &connection_for(const Lane &lane);

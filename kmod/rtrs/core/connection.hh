@@ -22,6 +22,7 @@
 #include <rtrs/core/core.h>
 #include <rtrs/core/wr_counters.hh>
 #include <rtrs/pure/send_ledger.hh>
+#include <rtrs/pure/stall_watch.hh>
 
 struct rtrs_connection;
 
@@ -40,6 +41,9 @@ struct rtrs_queue_config {
 	rtrs_batch_handler *batch; // not with IB_POLL_DIRECT; null: ib_core calls the handlers
 	void (*qp_event)(ib_event *event, void *context);
 };
+
+// How long a queue stands still before it is woken, at most twice that.
+constexpr unsigned long kStallInterval = HZ;
 
 // Plain data behind the exported functions; code uses rtrs::Connection.
 struct rtrs_connection {
@@ -173,6 +177,28 @@ public:
 		return ledger_.completed();
 	}
 
+	// To be called once in kStallInterval, by one caller at a time, who may post: wakes a queue
+	// that stands still (rtrs/pure/stall_watch.hh) by a write of no bytes to nowhere, that the
+	// peer's device acknowledges and its program does not see. `sent` completes it, as any
+	// other. A queue without room is left alone. Else what the device says.
+	noinline Status wake_if_stalled(ib_cqe *sent)
+	{
+		u64 place, completed;
+		{
+			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+			place = ledger_.place();
+			completed = ledger_.completed();
+		}
+		if (!stall_.look(place, completed))
+			return {};
+		ib_rdma_wr nothing{};
+		nothing.wr.opcode = IB_WR_RDMA_WRITE;
+		nothing.wr.wr_cqe = sent;
+		const Status s = post_send(&nothing.wr, &nothing.wr,
+					   {.work_requests = 1, .requests = 0}, Signal::Always);
+		return !s.ok() && s.error() == err::eagain ? Status() : s;
+	}
+
 	// A receive without memory, for immediates. Any context.
 	Status post_empty_recv(ib_cqe *cqe)
 	{
@@ -190,6 +216,7 @@ private:
 	cxxrt::PerCpu<WrCounters> &counters_;
 	cxxrt::SpinLock send_lock_{cxxrt::lock_class<"rtrs_send">()};
 	SendLedger ledger_{0, 1, 1}; // under send_lock_
+	StallWatch stall_;	     // of who calls wake_if_stalled()
 };
 
 } // namespace rtrs

@@ -106,6 +106,7 @@ Status Path::become_connected()
 	exchange_.reset();
 	standing_.queue_after(module_->control, kStandingInterval);
 	heartbeat_.start(connections_[0].get(), module_->io);
+	stalls_.queue_after(module_->io, kStallInterval);
 	log_info(name(), "connected, session %s", session_->name());
 	return {};
 }

@@ -25,7 +25,7 @@ Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fie
       instance_(instance), ends_(PathEnds::of(id)), hca_port_(id.port_num), admitted_{},
       exchange_(cxxrt::move(exchange)), setup_wait_(cxxrt::lock_class<"rtrs_setup">()),
       heartbeat_handler_{{ServerConnection::sent}, nullptr},
-      heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_),
+      heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_), stalls_(this),
       handshake_timer_(this), standing_(this), info_(this), fence_(this), close_(this), end_(this)
 {
 	if (exchange_)
@@ -215,6 +215,26 @@ void Path::heartbeat_lost(void *path)
 	static_cast<Path *>(path)->refuse(Refusal::HeartbeatLost, "HB missed max reached.");
 }
 
+// Each look at the send queues of a path that is connected. Answers are held while a queue stands
+// still, so no other post would wake it.
+void Path::wake_stalled()
+{
+	for (auto &con : connections_) {
+		Status s;
+		{
+			RcuReader posting;
+			if (!may_post())
+				return;
+			s = con->wake_if_stalled(con->send_cqe());
+		}
+		if (!s.ok()) {
+			refuse(Refusal::CompletionError, "a send queue could not be woken");
+			return;
+		}
+	}
+	stalls_.queue_after(module_->io, kStallInterval);
+}
+
 // ---- end ----
 
 void Path::reach(Progress progress)
@@ -239,8 +259,8 @@ void Path::look_again()
 //  1. The state is CLOSING (whoever queued this has set it): no connection is added, no request is
 //     taken, the handshake does not go on. Works and requests of the connection manager that saw
 //     an older state are waited for.
-//  2. A grace period: whoever saw the path CONNECTED has posted; with the heartbeat stopped,
-//     nothing is posted any more.
+//  2. A grace period: whoever saw the path CONNECTED has posted; with the heartbeat stopped, and
+//     the looks at its send queues, nothing is posted any more.
 //  3. Every connection is disconnected and drained: every completion handler has run, and so has
 //     what follows a batch of them; none will run again. No request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
@@ -278,6 +298,7 @@ void Path::run_close()
 	server_.admission().handshake_over(admitted_);
 
 	heartbeat_.stop();
+	stalls_.cancel_sync();
 	synchronize_rcu();
 
 	for (auto &con : connections_)

@@ -197,6 +197,7 @@ private:
 
 	void handshake_timeout();
 	static void heartbeat_lost(void *path);
+	void wake_stalled();
 
 	void run_info();
 	Status admit();
@@ -284,6 +285,7 @@ private:
 
 	ServerConnection::Handler heartbeat_handler_;
 	HeartbeatTimer heartbeat_;
+	cxxrt::DelayedWork<Path, &Path::wake_stalled> stalls_;
 	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
 	cxxrt::DelayedWork<Path, &Path::look_at_standing> standing_;
 	cxxrt::DelayedWork<Path, &Path::run_info> info_;

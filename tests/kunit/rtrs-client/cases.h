@@ -42,7 +42,8 @@
 	CASE(deadline_leaves_a_path_that_lives) \
 	CASE(deadline_ends_a_path_without_life) \
 	CASE(deadline_forgets_who_was_answered) \
-	CASE(deadline_of_a_queue_that_is_full)
+	CASE(deadline_of_a_queue_that_is_full)  \
+	CASE(deadline_wakes_a_queue_that_stands_still)
 
 #define FENCE_CASES(CASE)                                   \
 	CASE(fence_holds_requests_until_the_path_has_ended) \

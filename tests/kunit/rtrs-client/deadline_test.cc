@@ -135,3 +135,26 @@ CASE(deadline_of_a_queue_that_is_full)
 	EXPECT_EQ(c.links_lost, 1);
 	c.fabric->release_held();
 }
+
+// The device has forgotten that there is work, and nobody else posts.
+CASE(deadline_wakes_a_queue_that_stands_still)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "0"), 1);
+	const u32 slot = c.first_slot();
+	c.io(slot).prepare(slot, false);
+	c.fabric->hold_sends = c.fabric->forgets = true;
+	EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	// Its pages are the device's until the completion.
+	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(ends(c, slot));
+	EXPECT_EQ(c.io(slot).status, 0);
+	EXPECT_EQ(c.fabric->wakes(), 1);
+	EXPECT_EQ(c.fabric->probes(), 0);
+	EXPECT_EQ(c.links_lost, 0);
+	// Nothing is open any more.
+	pause(4 * HZ);
+	EXPECT_EQ(c.fabric->wakes(), 1);
+}

@@ -109,8 +109,10 @@ public:
 	}
 	// Work requests of a connection that asked for a completion.
 	u64 sends_signaled(u32 path, u16 cid);
-	// Writes of nothing, that the server does not see.
+	// Writes of nothing, that the server does not see: those that ask for a sign of life...
 	u32 probes() const { return READ_ONCE(probes_); }
+	// ...and those that wake the queue.
+	u32 wakes() const { return READ_ONCE(wakes_); }
 	// Calls of the device that posted requests.
 	u32 posts() const { return READ_ONCE(posts_); }
 	// Until a request for the slot has come by that path, `count` times since the beginning.
@@ -163,6 +165,8 @@ public:
 	bool hold_invalidations = false;
 	bool hold_sends = false;
 	void release_held();
+	// What is held goes on when its queue is woken: the device had forgotten it.
+	bool forgets = false;
 	// Regions that are open now; those over `memory` only, if it is not null.
 	u32 open_regions(const void *memory = nullptr);
 	// Requests whose data the device may still send from there by the local key.
@@ -199,6 +203,7 @@ private:
 	static constexpr u32 max_regions() { return 128; }
 	Port *find_port(u32 path, u16 cid);
 	void execute(Port &port, const ib_send_wr &wr);
+	void wake(Port &port);
 	void receive_info(Port &port);
 	void receive_request(Port &port, const ib_send_wr &wr);
 	void receive_fence(Port &port, u32 serial);
@@ -217,6 +222,7 @@ private:
 	u32 requests_ = 0;
 	u32 posts_ = 0;
 	u32 probes_ = 0;
+	u32 wakes_ = 0;
 	u32 asked_[kPaths] = {};
 	Id *asking_[kPaths] = {};
 	ib_event_handler *handler_ = nullptr;

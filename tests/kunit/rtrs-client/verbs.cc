@@ -147,11 +147,21 @@ u64 Fabric::sends_signaled(u32 path, u16 cid)
 
 // ---- work requests ----
 
+void Fabric::wake(Port &port)
+{
+	WRITE_ONCE(wakes_, wakes_ + 1);
+	if (!forgets)
+		return;
+	hold_sends = false;
+	while (!port.held.empty())
+		port.completions.push(port.held.pop());
+}
+
 void Fabric::execute(Port &port, const ib_send_wr &wr)
 {
 	Completion c;
 	c.wc.wr_cqe = wr.wr_cqe;
-	bool hold = hold_sends;
+	bool hold = hold_invalidations && wr.opcode == IB_WR_LOCAL_INV;
 	switch (wr.opcode) {
 	case IB_WR_REG_MR:
 		static_cast<Region *>(container_of(&wr, const ib_reg_wr, wr)->mr)->open = true;
@@ -160,7 +170,6 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 		for (Region *r : regions_)
 			if (r && r->rkey == wr.ex.invalidate_rkey)
 				c.closes = r;
-		hold |= hold_invalidations;
 		break;
 	case IB_WR_SEND:
 		receive_info(port);
@@ -170,14 +179,18 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 		break;
 	case IB_WR_RDMA_WRITE:
 		WARN_ON(wr.num_sge);
-		WRITE_ONCE(probes_, probes_ + 1);
+		// Who asks for life says where, in case a device looks.
+		if (rdma_wr(&wr)->rkey)
+			WRITE_ONCE(probes_, probes_ + 1);
+		else
+			wake(port);
 		break;
 	default:
 		break;
 	}
 	if (wr.send_flags & IB_SEND_SIGNALED) {
 		c.place = ++port.sends;
-		if (hold || !port.held.empty())
+		if (hold || hold_sends || !port.held.empty())
 			port.held.push(c);
 		else
 			port.completions.push(c);

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from . import debian, make
-from .cache import Cache
+from .cache import Cache, file_digest
 from .kernel import INTREE, WANTED, Kernel, KernelError, closure, install_modules
 
 NAMES = ("rtrs-core", "rtrs-client", "rtrs-server", "rnbd-client", "rnbd-server")
@@ -43,31 +43,40 @@ def find_ours(folder: Path, kernel: Kernel) -> list[Path]:
     return found
 
 
-def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
-    """The in-tree modules as external ones for a kernel that lacks them (Debian leaves them out)."""
+def build_external(cache: Cache, kernel: Kernel, what: str, folders: list[str], symbols: tuple[str, ...],
+                   names: list[str], patch: Path | None = None) -> list[Path]:
+    """Modules of the kernel's source, as external ones, from these folders of it."""
     series = debian.series(kernel.release)
     if series not in debian.KERNELS:
-        raise KernelError(f"no source of in-tree modules is known for {kernel.release}")
+        raise KernelError(f"no source of {what} is known for {kernel.release}")
     version = debian.source_version(series, kernel.version)
 
     def build(folder: Path) -> None:
         work = folder / "work"
         work.mkdir()
         root = kernel.root
-        debian.unpack_source(series, version, list(FOLDERS), work, root.apt if root else ())
-        (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in FOLDERS), encoding="ascii")
-        flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in FOLDERS)])
+        debian.unpack_source(series, version, folders, work, root.apt if root else ())
+        if patch:
+            subprocess.run(["patch", "-s", "-p1", "-d", str(work), "-i", str(patch)], check=True)
+        (work / "Kbuild").write_text("".join(f"obj-m += {f}/\n" for f in folders), encoding="ascii")
+        flags = " ".join(["-fno-diagnostics-show-caret", *(f"-I{work}/{f}" for f in folders)])
         if not make.run("-C", str(kernel.kdir), *kernel.arch.make, f"M={work}", f"KCFLAGS={flags}",
-                        f"-j{os.cpu_count()}", *(f"CONFIG_{s}" for s in SYMBOLS), "modules", log=folder / "build.log",
+                        f"-j{os.cpu_count()}", *(f"CONFIG_{s}" for s in symbols), "modules", log=folder / "build.log",
                         within=root.enter if root else ()):
-            shutil.copy(folder / "build.log", "/tmp/rnbd-intree-build.log")
-            raise KernelError("the in-tree modules do not build: see /tmp/rnbd-intree-build.log")
-        for name in NAMES:
+            log = Path(f"/tmp/rnbd-{what}-build.log")
+            shutil.copy(folder / "build.log", log)
+            raise KernelError(f"{what} of the kernel's source does not build: see {log}")
+        for name in names:
             shutil.move(next(work.rglob(f"{name}.ko")), folder / f"{name}.ko")
         shutil.rmtree(work)
 
-    entry = cache.entry("intree", ["1", version, kernel.identity], build)
-    return [entry / f"{name}.ko" for name in NAMES]
+    entry = cache.entry(what, ["1", version, kernel.identity, *([file_digest(patch)] if patch else [])], build)
+    return [entry / f"{name}.ko" for name in names]
+
+
+def build_intree(cache: Cache, kernel: Kernel) -> list[Path]:
+    """The in-tree modules for a kernel that lacks them (Debian leaves them out)."""
+    return build_external(cache, kernel, "intree", list(FOLDERS), SYMBOLS, list(NAMES))
 
 
 def module_tree(cache: Cache, kernel: Kernel, peer: str, folder: Path, root: Path) -> Path:

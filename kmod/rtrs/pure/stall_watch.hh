@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+// Whether a send queue stands still with work in it, and is to be woken. Pure.
+//
+// A device can forget that it has work. The one that does is soft-RoCE before 6.11: a guard of
+// registrations (Registration in rtrs/core/memory.hh) waits there until all before it is
+// acknowledged, and when the last acknowledgement comes in between its look and its wait, nobody
+// wakes it but the next post. There is none where requests wait for that guard themselves. The
+// interrupt of a completion can be lost, too, on any device. Either is over with one more post that
+// asks for a completion.
+//
+// A queue that stands still for other reasons, a link that is down or a peer without receives, is
+// woken in vain: after 1, 2, 4, 8 ... looks, so seldom in the end. One that is idle is woken once
+// after it was used, because its last work requests asked for no completion; then nothing is open.
+#pragma once
+
+#include <rtrs/wire/units.hh>
+
+namespace rtrs {
+
+class StallWatch {
+public:
+	// A look, one of many at equal intervals. `place`: the number of the completion that covers
+	// all that was posted; `completed`: how many have come (SendLedger). True: wake it now.
+	constexpr bool look(u64 place, u64 completed)
+	{
+		if (place == completed || completed != completed_) {
+			completed_ = completed;
+			looks_ = 0;
+			return false;
+		}
+		looks_++;
+		return (looks_ & (looks_ - 1)) == 0;
+	}
+
+private:
+	u64 completed_ = 0; // at the last look
+	u64 looks_ = 0;	    // since the first that saw no more than that
+};
+
+} // namespace rtrs

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+// When a send queue is woken.
+#include <rtrs/pure/send_ledger.hh>
+#include <rtrs/pure/stall_watch.hh>
+
+using namespace rtrs;
+
+TEST(StallWatch, LeavesAloneWhatMovesOrIsEmpty)
+{
+	StallWatch w;
+	for (u64 n = 0; n < 100; n++)
+		EXPECT_FALSE(w.look(n, n));
+	for (u64 n = 100; n < 200; n++)
+		EXPECT_FALSE(w.look(n + 3, n)) << "something has completed since";
+}
+
+TEST(StallWatch, WakesWhatStandsStill)
+{
+	StallWatch w;
+	EXPECT_FALSE(w.look(5, 4)) << "the first look that sees so many";
+	EXPECT_TRUE(w.look(5, 4));
+}
+
+// Of a device that forgot again behind the first wake-up, or of a link that is down for an hour.
+TEST(StallWatch, TriesAgainEverMoreSeldom)
+{
+	StallWatch w;
+	w.look(5, 4);
+	u32 woken = 0;
+	for (u32 look = 1; look <= 3600; look++) {
+		const bool wake = w.look(5 + woken, 4);
+		woken += wake;
+		if (look <= 4) {
+			EXPECT_EQ(wake, look != 3) << look;
+		}
+	}
+	EXPECT_EQ(woken, 12);
+	EXPECT_FALSE(w.look(17, 5));
+	EXPECT_TRUE(w.look(17, 5)) << "it begins anew after a completion";
+}
+
+// The last requests of a burst ask for no completion, and the queue cannot know that they are done.
+TEST(StallWatch, OnceAfterABurst)
+{
+	SendLedger ledger(64, 8, 4);
+	StallWatch w;
+	const auto look = [&] {
+		return w.look(ledger.place(), ledger.completed());
+	};
+	for (u32 n = 0; n < 12; n++)
+		ledger.reserve(1);
+	ledger.retire();
+	EXPECT_FALSE(look());
+	ASSERT_TRUE(look());
+	EXPECT_EQ(ledger.reserve(1, true, 0), SendPermit::Signaled);
+	ledger.retire();
+	for (u32 n = 0; n < 100; n++)
+		EXPECT_FALSE(look());
+}

@@ -14,7 +14,7 @@ namespace {
 
 void open_message(ByteView message, Transfer transfer)
 {
-	auto open = parse_open(message, transfer);
+	auto open = parse_open(message, transfer, feature::all);
 	if (!open.ok())
 		return;
 	MUST(transfer.is_read() && transfer.size >= sizeof(OpenResponse));
@@ -30,7 +30,9 @@ void open_message(ByteView message, Transfer transfer)
 		MUST((path + "/").find("/../") == std::string::npos);
 	}
 	const Open again = make_open(open->access_mode, open->name);
-	MUST(parse_open(ByteView(&again, sizeof(again)), transfer).ok());
+	const ByteView sent(&again, sizeof(again));
+	MUST(parse_open(sent, transfer, feature::all).ok());
+	MUST(parse_open(sent, transfer).ok() == (open->access_mode != AccessMode::Shared));
 }
 
 void io_message(ByteView message, Transfer transfer, std::uint8_t version,
@@ -111,7 +113,7 @@ void extension_answer(ByteView message, std::uint32_t first)
 		for (std::uint32_t i = 0; i < exports->count(); i++) {
 			const DiscoveredExport e = (*exports)[i];
 			MUST(e.number >= first && e.number < exports->next());
-			MUST(e.access <= AccessMode::Migration);
+			MUST(e.access <= AccessMode::Shared);
 			MUST(!e.openers.written_elsewhere || e.openers.elsewhere);
 			MUST(e.capacity.value <= kMaxCapacitySectors);
 			const DeviceName kept = exports->name(i).value();

@@ -14,17 +14,29 @@ bool allowed(const std::string &list, const std::string &name)
 TEST(ExportRules, Access)
 {
 	const AccessMode ro = AccessMode::ReadOnly, rw = AccessMode::ReadWrite,
-			 migration = AccessMode::Migration;
+			 migration = AccessMode::Migration, shared = AccessMode::Shared;
 	const struct {
 		AccessMode most;
-		bool may[3]; // ro, rw, migration
-	} cases[] = {
-	    {ro, {true, false, false}}, {rw, {true, true, false}}, {migration, {true, true, true}}};
+		bool may[4]; // ro, rw, migration, shared
+	} cases[] = {{ro, {true, false, false, false}},
+		     {rw, {true, true, false, false}},
+		     {migration, {true, true, true, false}},
+		     {shared, {true, true, true, true}}};
 	for (const auto &c : cases) {
 		EXPECT_EQ(access_allowed(c.most, ro), c.may[0]);
 		EXPECT_EQ(access_allowed(c.most, rw), c.may[1]);
 		EXPECT_EQ(access_allowed(c.most, migration), c.may[2]);
+		EXPECT_EQ(access_allowed(c.most, shared), c.may[3]);
 	}
+}
+
+// What no administrator has said of the device, nobody may ask for.
+TEST(ExportRules, AccessWithoutAnExport)
+{
+	EXPECT_TRUE(access_allowed(kMostWithoutExport, AccessMode::ReadOnly));
+	EXPECT_TRUE(access_allowed(kMostWithoutExport, AccessMode::ReadWrite));
+	EXPECT_TRUE(access_allowed(kMostWithoutExport, AccessMode::Migration));
+	EXPECT_FALSE(access_allowed(kMostWithoutExport, AccessMode::Shared));
 }
 
 TEST(ExportRules, Keys)

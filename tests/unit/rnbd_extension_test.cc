@@ -28,13 +28,13 @@ Wwid wwid(std::string_view t)
 const char *const kMagic = "726E62642B657874";
 
 const Bytes kQuestion =
-    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "3F"}});
+    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "7F"}});
 const Bytes kAnswer = message(36, {{0, "0100"},
 				   {4, "02"},
 				   {8, kMagic},
 				   {16, "8877665544332211"},
 				   {24, "A8A7A6A5A4A3A2A1"},
-				   {32, "3F"}});
+				   {32, "7F"}});
 } // namespace
 
 TEST(Extension, Negotiation)
@@ -300,7 +300,8 @@ TEST(Discover, BadAnswers)
 	EXPECT_EQ(parse(with(kExports, {{288, "02"}})), -22) << "falling numbers";
 	EXPECT_EQ(parse(with(kExports, {{8, "09000000"}})), -22) << "a number that comes next";
 	EXPECT_EQ(parse(with(kExports, {{8, "0A000000"}})), 0);
-	EXPECT_EQ(parse(with(kExports, {{20, "03"}})), -22) << "no access mode";
+	EXPECT_EQ(parse(with(kExports, {{20, "03"}})), 0) << "shared";
+	EXPECT_EQ(parse(with(kExports, {{20, "04"}})), -22) << "no access mode";
 	EXPECT_EQ(parse(with(kExports, {{31, "01"}})), -22) << "more sectors than there are";
 	EXPECT_EQ(parse(with(kExports, {{32, "00"}})), -22) << "no name";
 	for (const char *bad : {"0A", "1B", "7F"})

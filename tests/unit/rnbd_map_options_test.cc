@@ -216,9 +216,9 @@ TEST(MapOptions, Port)
 
 TEST(MapOptions, AccessMode)
 {
-	for (const char *good : {"ro", "rw", "migration"})
+	for (const char *good : {"ro", "rw", "migration", "shared"})
 		EXPECT_EQ(with_option(std::string("access_mode=") + good), 0);
-	for (const char *bad : {"r", "RO", "rwx", "migrate", "0"})
+	for (const char *bad : {"r", "RO", "rwx", "migrate", "share", "sharedx", "0"})
 		EXPECT_EQ(with_option(std::string("access_mode=") + bad), -22) << bad;
 }
 

@@ -125,7 +125,31 @@ TEST(Open, AccessMode)
 		Bytes bytes = kOpen;
 		bytes[4] = static_cast<u8>(mode);
 		EXPECT_EQ(open_code(bytes), mode <= 2 ? 0 : -22) << mode;
+		EXPECT_EQ(code(parse_open(view(bytes), read(56), feature::shared_access)),
+			  mode <= 3 ? 0 : -22)
+		    << mode;
+		EXPECT_EQ(
+		    code(parse_open(view(bytes), read(56), feature::all & ~feature::shared_access)),
+		    mode <= 2 ? 0 : -22)
+		    << mode;
 	}
+	Bytes bytes = kOpen;
+	bytes[4] = 3;
+	const OpenRequest shared = parse_open(view(bytes), read(56), feature::all).take();
+	EXPECT_EQ(shared.access_mode, AccessMode::Shared);
+	EXPECT_EQ(bytes_of(make_open(AccessMode::Shared, shared.name)), bytes);
+}
+
+TEST(Open, AccessModeThatAPeerKnows)
+{
+	for (AccessMode m : {AccessMode::ReadOnly, AccessMode::ReadWrite, AccessMode::Migration}) {
+		EXPECT_TRUE(knows_access(0, m));
+		EXPECT_EQ(most_that_it_knows(0, m), m);
+	}
+	EXPECT_FALSE(knows_access(feature::all & ~feature::shared_access, AccessMode::Shared));
+	EXPECT_TRUE(knows_access(feature::shared_access, AccessMode::Shared));
+	EXPECT_EQ(most_that_it_knows(feature::discover, AccessMode::Shared), AccessMode::Migration);
+	EXPECT_EQ(most_that_it_knows(feature::all, AccessMode::Shared), AccessMode::Shared);
 }
 
 TEST(Open, Name)

@@ -95,29 +95,40 @@ TEST(SearchPath, Parameter)
 
 TEST(AccessMode, Texts)
 {
-	for (AccessMode m : {AccessMode::ReadOnly, AccessMode::ReadWrite, AccessMode::Migration})
+	for (AccessMode m : kAccessModes)
 		EXPECT_EQ(parse_access_mode(TextView::of(to_text(m))).value(), m);
 	EXPECT_STREQ(to_text(AccessMode::ReadOnly), "ro");
 	EXPECT_STREQ(to_text(AccessMode::ReadWrite), "rw");
 	EXPECT_STREQ(to_text(AccessMode::Migration), "migration");
-	EXPECT_STREQ(to_text(static_cast<AccessMode>(3)), "?");
+	EXPECT_STREQ(to_text(AccessMode::Shared), "shared");
+	EXPECT_STREQ(to_text(static_cast<AccessMode>(4)), "?");
 	EXPECT_FALSE(may_write(AccessMode::ReadOnly));
 	EXPECT_TRUE(may_write(AccessMode::ReadWrite));
 	EXPECT_TRUE(may_write(AccessMode::Migration));
+	EXPECT_TRUE(may_write(AccessMode::Shared));
 }
 
 TEST(WriteOpens, Rules)
 {
 	const AccessMode ro = AccessMode::ReadOnly, rw = AccessMode::ReadWrite,
-			 mig = AccessMode::Migration;
+			 mig = AccessMode::Migration, shared = AccessMode::Shared;
 	const struct {
 		std::vector<AccessMode> modes;
 		std::vector<int> codes;
 	} cases[] = {
-	    {{ro, ro, ro}, {0, 0, 0}},	 {{rw, rw}, {0, -1}},
-	    {{rw, ro, rw}, {0, 0, -1}},	 {{rw, mig, mig}, {0, 0, -1}},
-	    {{mig, rw}, {0, -1}},	 {{mig, mig, mig}, {0, 0, -1}},
-	    {{rw, mig, rw}, {0, 0, -1}}, {{static_cast<AccessMode>(3)}, {-22}},
+	    {{ro, ro, ro}, {0, 0, 0}},
+	    {{rw, rw}, {0, -1}},
+	    {{rw, ro, rw}, {0, 0, -1}},
+	    {{rw, mig, mig}, {0, 0, -1}},
+	    {{mig, rw}, {0, -1}},
+	    {{mig, mig, mig}, {0, 0, -1}},
+	    {{rw, mig, rw}, {0, 0, -1}},
+	    {{static_cast<AccessMode>(4)}, {-22}},
+	    {{shared, shared, shared, ro}, {0, 0, 0, 0}},
+	    {{shared, rw, mig, shared}, {0, -1, -1, 0}},
+	    {{rw, shared, mig, shared}, {0, -1, 0, -1}},
+	    {{mig, shared}, {0, -1}},
+	    {{ro, shared, ro}, {0, 0, 0}},
 	};
 	for (const auto &c : cases) {
 		WriteOpens w;
@@ -142,13 +153,36 @@ TEST(WriteOpens, Close)
 	EXPECT_EQ(w.count(), 0u);
 }
 
+// Each kind keeps the other out until its last one has gone.
+TEST(WriteOpens, SharedAndExclusive)
+{
+	WriteOpens w;
+	for (int i = 0; i < 1000; i++)
+		ASSERT_TRUE(w.open(AccessMode::Shared).ok());
+	EXPECT_EQ(w.count(), 1000u);
+	w.close(AccessMode::ReadOnly);
+	w.close(AccessMode::ReadWrite);
+	w.close(AccessMode::Migration);
+	EXPECT_EQ(w.count(), 1000u);
+	for (int i = 0; i < 1000; i++) {
+		ASSERT_EQ(code(w.open(AccessMode::ReadWrite)), -1);
+		ASSERT_EQ(code(w.open(AccessMode::Migration)), -1);
+		w.close(AccessMode::Shared);
+	}
+	w.close(AccessMode::Shared);
+	EXPECT_EQ(w.count(), 0u);
+	EXPECT_TRUE(w.open(AccessMode::Migration).ok());
+	w.close(AccessMode::Shared);
+	EXPECT_EQ(code(w.open(AccessMode::Shared)), -1);
+	w.close(AccessMode::Migration);
+	EXPECT_TRUE(w.open(AccessMode::Shared).ok());
+}
+
 TEST(Access, Reopen)
 {
-	for (int have = 0; have < 3; have++)
-		for (int want = 0; want < 3; want++)
-			EXPECT_EQ(code(check_reopen(static_cast<AccessMode>(have),
-						    static_cast<AccessMode>(want))),
-				  have == want ? 0 : -1);
+	for (AccessMode have : kAccessModes)
+		for (AccessMode want : kAccessModes)
+			EXPECT_EQ(code(check_reopen(have, want)), have == want ? 0 : -1);
 }
 
 TEST(DeviceState, AllPairs)

@@ -89,7 +89,7 @@ void Control::show_map(cxxrt::SysfsText &out)
 {
 	out.print("Usage: echo \"sessname=<session> path=<[src@]dst> [path=<[src@]dst>] "
 		  "device_path=<path at the server> [dest_port=<port>] "
-		  "[access_mode=<ro|rw|migration>] [nr_poll_queues=<number>] "
+		  "[access_mode=<ro|rw|migration|shared>] [nr_poll_queues=<number>] "
 		  "[no_path_timeout=<seconds|-1>] [auth=<off|optional|required>] "
 		  "[key=<name>] [mp_policy=<policy>] [max_reconnect_attempts=<number|-1>] "
 		  "[request_timeout=<seconds>] [heartbeat_interval_ms=<milliseconds>] "

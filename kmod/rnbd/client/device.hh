@@ -153,6 +153,7 @@ private:
 	void open_again() { start_open(); }
 	Status open_once();
 	Result<OpenedDevice> open_ours();
+	Status check_access_is_known(u32 epoch) const;
 	bool is_another(const OpenedDevice &opened) const;
 	Result<OpenedDevice> open_by_identity(u32 epoch, cxxrt::Error by_name);
 	Status take_opened(Link &link, const OpenedDevice &opened);

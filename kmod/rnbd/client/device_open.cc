@@ -85,6 +85,7 @@ Status Device::open_once()
 Result<OpenedDevice> Device::open_ours()
 {
 	const u32 epoch = TRY(session_->introduced_epoch());
+	TRY(check_access_is_known(epoch));
 	Result<OpenedDevice> by_name = exchange_open(*session_, epoch, mode_, name_, reserve_);
 	if (!by_name.ok())
 		return open_by_identity(epoch, by_name.error());
@@ -96,6 +97,17 @@ Result<OpenedDevice> Device::open_ours()
 		log_warning(label(), "The server has another device of that name, %s instead of %s",
 			    by_name->identity.wwid.c_str(), wwid_.c_str());
 	return open_by_identity(epoch, err::einval);
+}
+
+// EOPNOTSUPP. In-tree would answer EINVAL, which says nothing; and some other server might take the
+// number for what it pleases.
+Status Device::check_access_is_known(u32 epoch) const
+{
+	if (knows_access(TRY(session_->extension(epoch)).features, mode_))
+		return {};
+	if (open_error_ != err::eopnotsupp.code())
+		log_error(label(), "The server does not know access mode %s", to_text(mode_));
+	return err::eopnotsupp;
 }
 
 // A server that identifies devices gives each one the same identity always, or none.

@@ -16,16 +16,19 @@ constexpr const char *to_text(AccessMode m)
 		return "rw";
 	case AccessMode::Migration:
 		return "migration";
+	case AccessMode::Shared:
+		return "shared";
 	}
 	return "?";
 }
 
+constexpr AccessMode kAccessModes[] = {AccessMode::ReadOnly, AccessMode::ReadWrite,
+				       AccessMode::Migration, AccessMode::Shared};
+
 // EINVAL.
 constexpr Result<AccessMode> parse_access_mode(TextView t)
 {
-	constexpr AccessMode kModes[] = {AccessMode::ReadOnly, AccessMode::ReadWrite,
-					 AccessMode::Migration};
-	for (AccessMode m : kModes)
+	for (AccessMode m : kAccessModes)
 		if (t == TextView::of(to_text(m)))
 			return m;
 	return err::einval;
@@ -36,7 +39,9 @@ constexpr bool may_write(AccessMode m)
 	return m != AccessMode::ReadOnly;
 }
 
-// How many sessions have one device open for writing.
+// How many sessions have one device open for writing. Those that share it know of each other, and
+// have somebody who orders what they write; others rely on being alone. So there are either ones or
+// others.
 class WriteOpens {
 public:
 	// EPERM if the mode is not allowed beside what is open. Counts it if it is.
@@ -46,14 +51,19 @@ public:
 		case AccessMode::ReadOnly:
 			return {};
 		case AccessMode::ReadWrite:
-			if (count_ > 0)
+			if (count() > 0)
 				return err::eperm;
-			count_++;
+			exclusive_++;
 			return {};
 		case AccessMode::Migration:
-			if (count_ >= kMaxWithMigration)
+			if (shared_ > 0 || exclusive_ >= kMaxWithMigration)
 				return err::eperm;
-			count_++;
+			exclusive_++;
+			return {};
+		case AccessMode::Shared:
+			if (exclusive_ > 0)
+				return err::eperm;
+			shared_++;
 			return {};
 		}
 		return err::einval;
@@ -62,15 +72,17 @@ public:
 	// Undoes a successful open().
 	constexpr void close(AccessMode m)
 	{
-		if (may_write(m) && count_ > 0)
-			count_--;
+		u32 &count = m == AccessMode::Shared ? shared_ : exclusive_;
+		if (may_write(m) && count > 0)
+			count--;
 	}
 
-	constexpr u32 count() const { return count_; }
+	constexpr u32 count() const { return exclusive_ + shared_; }
 
 private:
 	enum : u32 { kMaxWithMigration = 2 };
-	u32 count_ = 0;
+	u32 exclusive_ = 0; // with the second one of a migration
+	u32 shared_ = 0;
 };
 
 // A session that has the device open already may open it again the same way and gets the same

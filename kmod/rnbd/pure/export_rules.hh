@@ -8,11 +8,15 @@
 
 namespace rnbd {
 
-// `access` is the most that a client may ask for: migration also allows rw, and each of them ro.
+// `access` is the most that a client may ask for: shared also allows migration, each of the two rw,
+// and all ro.
 constexpr bool access_allowed(AccessMode most, AccessMode want)
 {
 	return static_cast<u8>(want) <= static_cast<u8>(most);
 }
+
+// Of a device that is opened by its path. That a disk is for several writers an administrator says.
+constexpr AccessMode kMostWithoutExport = AccessMode::Migration;
 
 // Names that a word of the list stands for. An empty list allows all.
 constexpr bool session_allowed(TextView list, TextView session)

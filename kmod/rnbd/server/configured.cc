@@ -256,6 +256,8 @@ Result<cxxrt::Box<ExportUse>> ConfiguredExports::admit(Session &session, TextVie
 				denied_unlisted_++;
 				return err::eacces;
 			}
+			if (!access_allowed(kMostWithoutExport, mode))
+				return err::eacces;
 			return cxxrt::Box<ExportUse>();
 		}
 		if (!e->permits(session, mode)) {

@@ -117,8 +117,8 @@ public:
 	Status create();
 
 	// Whether the session may open the name: EACCES, counted, if a rule is against it, or if
-	// there is no such export and only exports may be opened; no use if there is none
-	// otherwise. May sleep.
+	// there is no such export and only exports may be opened; EACCES for a mode that takes an
+	// export where there is none; no use if there is none otherwise. May sleep.
 	Result<cxxrt::Box<ExportUse>> admit(Session &session, TextView name, AccessMode mode);
 	// A path of the session comes from that host. EACCES if an export that the session uses
 	// does not allow it. May sleep.

@@ -29,7 +29,7 @@ void look_at(dev_t device, DiscoveredExport &e)
 DiscoveredExport Session::describe(const ConfiguredExports::Seen &seen) const
 {
 	DiscoveredExport e{.number = seen.number,
-			   .access = seen.access,
+			   .access = most_that_it_knows(READ_ONCE(features_), seen.access),
 			   .no_device = true,
 			   .openers = {},
 			   .capacity = {}};

@@ -109,7 +109,7 @@ TRACE_EVENT(process_msg_open,
 	),
 	TP_printk("sessname=%s access_mode=%s dev_name=%s", __get_str(sessname),
 		__print_symbolic(__entry->access_mode, { 0, "ro" }, { 1, "rw" },
-				 { 2, "migration" }),
+				 { 2, "migration" }, { 3, "shared" }),
 		__get_str(dev_name))
 );
 

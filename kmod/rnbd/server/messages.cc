@@ -58,7 +58,8 @@ Result<u32> Session::handle_session_info(const rtrs_srv_request &request)
 
 Result<u32> Session::handle_open(const rtrs_srv_request &request)
 {
-	const OpenRequest want = TRY(parse_open(message_of(request), transfer_of(request)));
+	const OpenRequest want =
+	    TRY(parse_open(message_of(request), transfer_of(request), READ_ONCE(features_)));
 	trace::open(*this, want);
 	Result<DeviceProperties> properties = open(want, request.op);
 	if (!properties.ok()) {

@@ -137,7 +137,7 @@ public:
 			const DiscoverEntry *e = view.entry(i);
 			const u32 number = e->number.get();
 			if (number < lowest || number >= view.next() ||
-			    e->access > static_cast<u8>(AccessMode::Migration) ||
+			    e->access > static_cast<u8>(AccessMode::Shared) ||
 			    e->nsectors.get() > kMaxCapacitySectors || !view.name(i).ok())
 				return err::einval;
 			lowest = number + 1;

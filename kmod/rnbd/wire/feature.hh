@@ -15,8 +15,10 @@ constexpr u32 device_cache = 1u << 2;
 constexpr u32 device_limits = 1u << 3;
 constexpr u32 open_by_wwid = 1u << 4;
 constexpr u32 discover = 1u << 5;
-constexpr u32 all =
-    device_states | identify | device_cache | device_limits | open_by_wwid | discover;
+// AccessMode::Shared, in OPEN and in what DISCOVER tells.
+constexpr u32 shared_access = 1u << 6;
+constexpr u32 all = device_states | identify | device_cache | device_limits | open_by_wwid |
+		    discover | shared_access;
 } // namespace feature
 
 } // namespace rnbd

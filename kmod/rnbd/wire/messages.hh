@@ -36,7 +36,20 @@ enum class AccessMode : u8 {
 	ReadOnly = 0,
 	ReadWrite = 1,
 	Migration = 2,
+	Shared = 3, // of our own, see knows_access()
 };
+
+// Whether a peer that has agreed on these features knows the mode.
+constexpr bool knows_access(u32 features, AccessMode m)
+{
+	return m != AccessMode::Shared || (features & feature::shared_access);
+}
+
+// What such a peer is told of an export that allows up to `most`.
+constexpr AccessMode most_that_it_knows(u32 features, AccessMode most)
+{
+	return knows_access(features, most) ? most : AccessMode::Migration;
+}
 
 // Storage for a device name, terminator included.
 constexpr u32 kDeviceNameSize = 255;
@@ -245,8 +258,9 @@ struct OpenRequest {
 };
 
 // Server side. EMSGSIZE unless the message has exactly 264 bytes and the answer finds room, EINVAL
-// for another type, a write, an unknown access mode, or a bad or unterminated name.
-inline Result<OpenRequest> parse_open(ByteView message, Transfer transfer)
+// for another type, a write, an access mode that is unknown or was not agreed on, or a bad or
+// unterminated name.
+inline Result<OpenRequest> parse_open(ByteView message, Transfer transfer, u32 features = 0)
 {
 	if (message.size() != sizeof(Open))
 		return err::emsgsize;
@@ -258,8 +272,9 @@ inline Result<OpenRequest> parse_open(ByteView message, Transfer transfer)
 		return err::einval;
 	if (transfer.size < sizeof(OpenResponse))
 		return err::emsgsize;
-	u8 mode = message.data()[__builtin_offsetof(Open, access_mode)];
-	if (mode > static_cast<u8>(AccessMode::Migration))
+	const u8 number = message.data()[__builtin_offsetof(Open, access_mode)];
+	const AccessMode mode = static_cast<AccessMode>(number);
+	if (number > static_cast<u8>(AccessMode::Shared) || !knows_access(features, mode))
 		return err::einval;
 	TextView field(reinterpret_cast<const char *>(message.data()) +
 			   __builtin_offsetof(Open, device_name),
@@ -270,7 +285,7 @@ inline Result<OpenRequest> parse_open(ByteView message, Transfer transfer)
 	Result<DeviceName> name = DeviceName::from(field.first(length));
 	if (!name.ok())
 		return name.error();
-	return OpenRequest{static_cast<AccessMode>(mode), name.take()};
+	return OpenRequest{mode, name.take()};
 }
 
 inline Open make_open(AccessMode mode, const DeviceName &name)

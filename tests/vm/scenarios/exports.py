@@ -37,6 +37,9 @@ def modes(lab: Lab, disk: str) -> None:
     rnbd.unmap(lab, writer)
     rnbd.unmap(lab, reader)
     rnbd.equal(exports(lab), [], "exports after unmap")
+    # Ours asks no server that does not know it; in-tree does not know it itself.
+    want = "EINVAL" if not lab.ours("client") else "EACCES" if lab.ours("server") else "ENOTSUP"
+    refuse(lab, disk, "a", "shared", want)
 
 
 def names(lab: Lab, disk: str, other: str) -> None:

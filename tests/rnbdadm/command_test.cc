@@ -124,6 +124,30 @@ TEST(RnbdadmMap, NewSession)
 	EXPECT_EQ(host.text("/run/rnbd/devices/rnbd3"), "other\n/dev/sdb\n-");
 }
 
+TEST(RnbdadmMap, Shared)
+{
+	FakeHost host;
+	host.client();
+	const std::string usage = "[access_mode=<ro|rw|migration|shared>] [owner=<word>]";
+	host.put("/sys/class/rnbd-client/ctl/map_device", usage);
+	EXPECT_EQ(run_line(host, "map gfs -a shared").code, 0);
+	EXPECT_EQ(host.writes[0], "/sys/class/rnbd-client/ctl/map_device <- sessname=store "
+				  "device_path=gfs access_mode=shared owner=-");
+	EXPECT_TRUE(has(run_line(host, "show rnbd2").out, "shared\n"));
+	host.errors["map_device"] = EOPNOTSUPP;
+	Outcome o = run_line(host, "map other -a shared");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "with access shared, the server does not know that")) << o.err;
+	host.errors.clear();
+	host.writes.clear();
+	// A module that does not know it is not asked.
+	host.put("/sys/class/rnbd-client/ctl/map_device", "[access_mode=<ro|rw|migration>]");
+	o = run_line(host, "map other -a shared");
+	EXPECT_EQ(o.code, 9);
+	EXPECT_TRUE(has(o.err, "module rnbd_client does not know access shared")) << o.err;
+	EXPECT_TRUE(host.writes.empty());
+}
+
 TEST(RnbdadmMap, TheOnlySessionIsTaken)
 {
 	FakeHost host;

@@ -133,6 +133,7 @@ TEST(RnbdadmConfig, MistakesNameFileAndLine)
 	    {"[defaults]\naccess", "rnbd.conf:2: 'access' is neither"},
 	    {"[defaults]\naccess =", "rnbd.conf:2: access has no value"},
 	    {"[defaults]\naccess = wr", "rnbd.conf:2: access 'wr' is not one of"},
+	    {"[defaults]\naccess = share", "did you mean 'shared'"},
 	    {"[export e]\ndevice = /dev/x\naccess = all", "rnbd.conf:3: access 'all'"},
 	};
 	for (const Case &c : cases) {

@@ -138,6 +138,15 @@ TEST(RnbdadmDiscover, MapsAll)
 	// Beside a writer there is room for who reads.
 	host.exported = "4096 rw written hers\n";
 	EXPECT_EQ(run_line(host, "map --all -s new -a ro").out, "/dev/rnbd4\n");
+	// Beside those who share there is room for who shares, and for nobody who wants it alone.
+	host.put("/sys/class/rnbd-client/ctl/map_device", "[access_mode=<ro|rw|migration|shared>]");
+	host.exported = "4096 shared written gfs\n4096 migration - vm\n";
+	o = run_line(host, "map --all -s new -a shared");
+	EXPECT_EQ(o.out, "/dev/rnbd5\n");
+	EXPECT_TRUE(has(o.err, "vm left out: it is not exported as shared")) << o.err;
+	host.exported = "4096 shared written other\n";
+	o = run_line(host, "map --all -s new");
+	EXPECT_TRUE(has(o.err, "other left out: another session writes to it")) << o.err;
 	EXPECT_EQ(run_line(host, "map --all -s new /dev/sda").code, 2);
 	EXPECT_EQ(run_line(host, "map -s new").code, 2);
 }

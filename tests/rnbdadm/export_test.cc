@@ -46,6 +46,11 @@ TEST(RnbdadmExport, SetChangesWhatIsNamed)
 					    kFolder + "allowed_addresses <- 10.0.0.0/8"}));
 	host.writes.clear();
 	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8").code, 0);
+	EXPECT_EQ(run_line(host, "server export set vm1 --access shared").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{kFolder + "access <- shared"});
+	EXPECT_TRUE(has(run_line(host, "server export show vm1").out, "shared\n"));
+	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);
+	host.writes.clear();
 	// A disabled one stays so.
 	host.put(kFolder + "enable", "0");
 	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);

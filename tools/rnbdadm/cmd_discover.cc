@@ -111,6 +111,8 @@ std::string unfit(const Discovered &e, const std::string &access)
 		return "the server's device is not there";
 	if (e.here)
 		return "this session has it already";
+	if (access == "shared" && e.access != "shared")
+		return "it is not exported as shared";
 	if (e.elsewhere == "written" && access == "rw")
 		return "another session writes to it";
 	if (e.name.find(' ') != std::string::npos)

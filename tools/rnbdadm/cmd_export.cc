@@ -16,7 +16,7 @@ namespace {
 // Before anything is written: the kernel's EINVAL names no option.
 void check_rules(const ExportRequest &request)
 {
-	const std::vector<std::string> modes = {"ro", "rw", "migration"};
+	const std::vector<std::string> modes = access_modes();
 	if (!request.access.empty() && !std::count(modes.begin(), modes.end(), request.access))
 		throw Failure(Exit::Usage,
 			      fmt::format("--access: '{}' is not one of {}{}", request.access,
@@ -172,8 +172,8 @@ std::vector<Command> export_commands()
 	const Argument name = {"NAME", "name of the export", "export"};
 	const Argument names = {"NAME", "name of an export", "export", true, true};
 	const Option access = {"access", 'a', "MODE",
-			       "the most that clients may ask for: ro, rw or migration",
-			       "ro|rw|migration"};
+			       "the most that clients may ask for: ro, rw, migration or shared",
+			       "ro|rw|migration|shared"};
 	const Option client = {
 	    "client",
 	    0,
@@ -241,6 +241,8 @@ std::vector<Command> export_commands()
 	      address,
 	      {"any-address", 0, "", "clients may come from anywhere"}},
 	     {{"rnbdadm server export set vm1 --access ro", ""},
+	      {"rnbdadm server export set gfs --access shared --client 'node*'",
+	       "for a cluster file system"},
 	      {"rnbdadm server export set vm1 --client host7 --client host8 --any-address", ""}},
 	     nullptr,
 	     export_set},

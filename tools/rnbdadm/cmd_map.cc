@@ -346,8 +346,9 @@ std::vector<Option> map_options()
 	     "want to choose it",
 	     "", true},
 	    {"access", 'a', "MODE",
-	     "ro, rw (one session at a time) or migration (two, while a virtual machine moves)",
-	     "ro|rw|migration"},
+	     "ro, rw (one session at a time), migration (two, while a virtual machine moves) or "
+	     "shared (any number, for cluster file systems, if the export allows it)",
+	     "ro|rw|migration|shared"},
 	    {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
 	    {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
 	    {"no-path-timeout", 0, "SECONDS",

@@ -3,6 +3,7 @@
 #include "config_file.hh"
 
 #include "exports.hh"
+#include "mapping.hh"
 #include "name_lists.hh"
 #include "names.hh"
 #include "settings.hh"
@@ -59,7 +60,7 @@ const std::vector<ConfigKey> &config_keys()
 	     "this machine",
 	     kNeeded},
 	    {"access", "MODE", true, true, true, true, false,
-	     "ro, rw or migration; of an export the most that clients may ask for", "rw"},
+	     "ro, rw, migration or shared; of an export the most that clients may ask for", "rw"},
 	    {"poll-queues", "NUMBER", true, true, true, false, false,
 	     "queues for polled I/O, -1 for one per CPU", "0"},
 	    {"no-path-timeout", "SECONDS", true, true, true, false, false,
@@ -166,7 +167,7 @@ void check_value(const Entry &entry, const std::string &kind)
 		throw Failure(
 		    Exit::Config,
 		    fmt::format("'{}' cannot be the name of a network interface", entry.value));
-	std::vector<std::string> modes = {"ro", "rw", "migration"};
+	const std::vector<std::string> modes = access_modes();
 	if (entry.key == "access" &&
 	    std::find(modes.begin(), modes.end(), entry.value) == modes.end())
 		throw Failure(Exit::Config,

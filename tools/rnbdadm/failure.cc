@@ -44,8 +44,13 @@ const Words kSpecial[] = {
     {EPERM, Action::Map,
      "the server refuses: another session has the device open for writing, or this client is not "
      "allowed to use it"},
+    {EOPNOTSUPP, Action::Map,
+     "the server's device is a zoned one, or, with access shared, the server does not know that: "
+     "it "
+     "has the kernel's own modules, or older ones"},
     {EACCES, Action::Map,
-     "the server refuses access: the export is not for this session, address or mode, or the "
+     "the server refuses access: the export is not for this session, address or mode (shared "
+     "takes one with access shared), or the "
      "server "
      "offers exports by name alone and none has this one"},
     {EROFS, Action::Map, "the device is read-only on the server: map it with --access ro"},
@@ -65,6 +70,7 @@ const Words kSpecial[] = {
     {ENODEV, Action::Remap, "the device is being removed"},
     {ENOENT, Action::Remap, "the server has no such device any more"},
     {EPERM, Action::Remap, "another session has the device open for writing"},
+    {EOPNOTSUPP, Action::Remap, "the server does not know access shared"},
     {ECONNABORTED, Action::Remap,
      "the session's path is lost at present: the device comes back with it, or by rnbdadm recover"},
     {ENOENT, Action::Resize, "the device is not open at present: remap it first"},

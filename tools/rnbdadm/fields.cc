@@ -96,7 +96,7 @@ const Table<Device> kTableDevice = {
     {"device_path", "DEVICE PATH", Unit::Text, true, "name of the device on the server",
      &Device::device_path},
     {"size", "SIZE", Unit::Bytes, true, "size in bytes", &Device::size},
-    {"access", "ACCESS", Unit::Text, true, "ro, rw or migration", &Device::access},
+    {"access", "ACCESS", Unit::Text, true, "ro, rw, migration or shared", &Device::access},
     {"state", "STATE", Unit::State, true,
      "open: usable; closed: the session is disconnected or the server closed it; init, "
      "unmapped: "
@@ -230,7 +230,7 @@ namespace {
 const Table<Opened> kTableOpened = {
     {"device", "DEVICE", Unit::Text, true, "block device of this machine", &Opened::device},
     {"session", "SESSION", Unit::Text, true, "session that has it open", &Opened::session},
-    {"access", "ACCESS", Unit::Text, true, "ro, rw or migration", &Opened::access},
+    {"access", "ACCESS", Unit::Text, true, "ro, rw, migration or shared", &Opened::access},
     {"read_only", "READ-ONLY", Unit::Flag, true, "whether writes are refused",
      flag<&Opened::read_only>},
     {"client_path", "CLIENT'S NAME", Unit::Text, true, "name by which the client asked for it",
@@ -247,8 +247,8 @@ const Table<Export> kTableExport = {
     {"name", "NAME", Unit::Text, true, "name that clients use", &Export::name},
     {"device_path", "DEVICE PATH", Unit::Text, true, "block device of this machine",
      &Export::device_path},
-    {"access", "ACCESS", Unit::Text, true, "the most that a client may do: ro, rw or migration",
-     &Export::access},
+    {"access", "ACCESS", Unit::Text, true,
+     "the most that a client may do: ro, rw, migration or shared", &Export::access},
     {"clients", "CLIENTS", Unit::Whom, true, "sessions that may use it; null or empty for all",
      &Export::clients},
     {"keys", "KEYS", Unit::Text, true,

@@ -31,6 +31,16 @@ bool takes_owner(const Host &host)
 	return takes(host, "owner");
 }
 
+// In-tree would say EINVAL.
+void check_access_is_known(const Host &host, const MapRequest &request)
+{
+	if (request.access == "shared" && host.exists(kMapDevice) &&
+	    host.text(kMapDevice).find("|shared>") == std::string::npos)
+		throw Failure(Exit::Missing,
+			      "the loaded module rnbd_client does not know access shared",
+			      "it is the kernel's own, or an older one");
+}
+
 std::string proof_options(const Host &host, const MapRequest &request)
 {
 	if (host.exists(kMapDevice) && !takes(host, "key")) {
@@ -50,8 +60,17 @@ std::string proof_options(const Host &host, const MapRequest &request)
 
 } // namespace
 
+std::vector<std::string> access_modes()
+{
+	std::vector<std::string> modes;
+	for (rnbd::AccessMode m : rnbd::kAccessModes)
+		modes.push_back(rnbd::to_text(m));
+	return modes;
+}
+
 std::string map_line(const Host &host, const MapRequest &request)
 {
+	check_access_is_known(host, request);
 	// In-tree resolves each path while it reads it: the port must stand before the paths.
 	std::string line = "sessname=" + request.session;
 	if (request.port != rnbd::kDefaultPort)
@@ -85,9 +104,9 @@ void check_request(const Host &host, const MapRequest &request)
 		    fmt::format("it has 1 to {} characters and no blank", rnbd::kMaxDevicePath));
 	if (!rnbd::parse_access_mode(view(request.access)).ok())
 		throw Failure(Exit::Usage,
-			      fmt::format("access '{}' is not ro, rw or migration{}",
-					  request.access,
-					  did_you_mean(request.access, {"ro", "rw", "migration"})));
+			      fmt::format("access '{}' is not one of {}{}", request.access,
+					  join(access_modes(), ", "),
+					  did_you_mean(request.access, access_modes())));
 	if (!request.auth.empty() && !rtrs::parse_auth_policy(view(request.auth)).ok())
 		throw Failure(
 		    Exit::Usage,

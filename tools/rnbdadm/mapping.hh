@@ -26,6 +26,8 @@ struct MapRequest {
 	bool needs_settings = true;
 };
 
+// What may stand behind --access and `access =`.
+std::vector<std::string> access_modes();
 // Failure (Usage) for what the kernel would refuse, in words and before anything is written.
 void check_request(const Host &host, const MapRequest &request);
 // The line for map_device: all that the module takes with a mapping, as its usage says, so that

@@ -100,12 +100,14 @@ bool ConfiguredExport::permits(Session &session, AccessMode mode) const
 template <class F> Status ConfiguredExport::change(F &&f)
 {
 	cxxrt::List<Mapping, &Mapping::ending_> ending;
+	bool closes_out = false;
 	Status changed = table_->entries_.with([&](ConfiguredExports::Entries &) -> Status {
 		TRY(f());
 		for (ExportUse &use : uses_) {
 			if (permits(use.session_, use.mode_))
 				continue;
 			use.revoked_ = true;
+			closes_out = true;
 			if (!use.mapping_)
 				continue;
 			// Who loses against CLOSE or the end of the session leaves it to that one.
@@ -114,20 +116,35 @@ template <class F> Status ConfiguredExport::change(F &&f)
 		}
 		return {};
 	});
-	for (Mapping &m : ending) {
-		log_info(item_name(), "Closing %.*s, which is no longer allowed",
-			 static_cast<int>(m.name().size()), m.name().data());
-		m.end();
-	}
-	// A fatal signal leaves them to their end.
 	while (Mapping *m = ending.pop_front()) {
-		Status ended =
-		    m->session().module().exports().wait_killable([&] { return m->ended(); });
+		log_info(item_name(), "Closing %.*s, which is no longer allowed",
+			 static_cast<int>(m->name().size()), m->name().data());
+		m->end();
 		m->put();
-		if (changed.ok())
-			changed = ended;
 	}
-	return changed;
+	TRY(changed);
+	return closes_out ? await_revoked() : Status();
+}
+
+// No request is under way of anybody who was closed out, nor of those whose own end was faster and
+// waits for the disk: whoever keeps a client out relies on its last write. A fatal signal leaves
+// them to their end.
+Status ConfiguredExport::await_revoked()
+{
+	for (;;) {
+		// Alive while its use is listed.
+		Ref<Mapping> leaving =
+		    table_->entries_.with([&](ConfiguredExports::Entries &) -> Ref<Mapping> {
+			    for (ExportUse &use : uses_)
+				    if (use.revoked_ && use.mapping_)
+					    return Ref<Mapping>::share(use.mapping_);
+			    return {};
+		    });
+		if (!leaving)
+			return {};
+		TRY(leaving->session().module().exports().wait_killable(
+		    [&] { return leaving->ended(); }));
+	}
 }
 
 Status ConfiguredExport::store_device_path(TextView text)

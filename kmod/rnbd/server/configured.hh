@@ -90,6 +90,8 @@ private:
 	bool permits(Session &session, AccessMode mode) const;
 	bool permits_host(const HostAddress &host) const;
 	template <class F> Status change(F &&f);
+	// Not under the lock.
+	Status await_revoked();
 	// Named, for objtool bounds the length of a function's name, and this is in two of them.
 	struct ListText : cxxrt::TextBuffer<kMaxListText> {};
 	Status change_list(ListText &list, TextView text);

@@ -7,7 +7,7 @@ from vmlab.multipath import folder
 
 SLOW = True
 OURS = ("client", "server")
-TREE = "/sys/kernel/config/rnbd/exports"
+TREE = rnbd.CONFIGURED
 NOT_OPENED = "Cannot open the device at the server: -2"
 
 
@@ -126,13 +126,6 @@ def discover(lab: Lab, session: str = "ask", paths: bool = True, **options: obje
     return [line.split(" ", 3) for line in lines[1:-1]], last[2]
 
 
-def make(lab: Lab, name: str, disk: str, **files: str) -> None:
-    folder = f"{TREE}/{name}"
-    lab.server.run(f"mkdir '{folder}'\necho {disk} >'{folder}/device_path'\n"
-                   + "".join(f"echo '{text}' >'{folder}/{file}'\n" for file, text in files.items())
-                   + f"echo 1 >'{folder}/enable'")
-
-
 def discovered(lab: Lab, disk: str) -> None:
     """A session is told of what it could open, and of nothing else; it is there for the question only."""
     sectors = rnbd.read(lab.server, f"/sys/block/{disk.removeprefix('/dev/')}/size")
@@ -143,12 +136,12 @@ def discovered(lab: Lab, disk: str) -> None:
     def told(session: str = "ask", paths: bool = True) -> list[list[str]]:
         return [row for row in discover(lab, session, paths)[0] if row[3] != "one"]
 
-    make(lab, "all", disk)
-    make(lab, "for vm", disk, allowed_sessions="vm", access="ro")
-    make(lab, "hers", disk, allowed_keys="hers")
-    make(lab, "there", disk, allowed_addresses="10.10.1.0/24")
-    make(lab, "gone", "/dev/none", access="migration")
-    make(lab, "off", disk)
+    rnbd.make_export(lab.server, "all", disk)
+    rnbd.make_export(lab.server, "for vm", disk, allowed_sessions="vm", access="ro")
+    rnbd.make_export(lab.server, "hers", disk, allowed_keys="hers")
+    rnbd.make_export(lab.server, "there", disk, allowed_addresses="10.10.1.0/24")
+    rnbd.make_export(lab.server, "gone", "/dev/none", access="migration")
+    rnbd.make_export(lab.server, "off", disk)
     rnbd.write(lab.server, f"{TREE}/off/enable", "0")
     names = ["all", "for vm", "hers", "there", "gone", "off"]
     try:

@@ -13,6 +13,7 @@ from .lab import Lab
 from .machine import UPTIME, Machine
 
 CTL = "/sys/class/rnbd-client/ctl"
+CONFIGURED = "/sys/kernel/config/rnbd/exports"  # of the server
 _BY_TEXT = {os.strerror(number): name for number, name in sorted(errno.errorcode.items(), reverse=True)}
 
 
@@ -80,6 +81,14 @@ def named_disk(machine: Machine, below: str, name: str, uuid: str) -> str:
     return machine.run(f"modprobe dm_mod\ndmsetup create --noudevsync {name} --uuid {uuid} "
                        f"--table \"0 $(blockdev --getsz {below}) linear {below} 0\"\ndmsetup mknodes {name}\n"
                        f"readlink -f /dev/mapper/{name}").strip()
+
+
+def make_export(machine: Machine, name: str, disk: str, **files: str) -> None:
+    """Offer a disk by name; keyword arguments are further files of the export."""
+    folder = f"{CONFIGURED}/{name}"
+    machine.run(f"mkdir '{folder}'\necho {disk} >'{folder}/device_path'\n"
+                + "".join(f"echo '{text}' >'{folder}/{file}'\n" for file, text in files.items())
+                + f"echo 1 >'{folder}/enable'")
 
 
 # --- mapping

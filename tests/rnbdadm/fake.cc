@@ -114,6 +114,40 @@ void FakeHost::path(const std::string &session, const std::string &source,
 		put(folder + "/" + file, "Usage");
 }
 
+rnbdadm::Route FakeHost::route(const std::string &destination, const std::string &) const
+{
+	auto found = routes.find(destination);
+	if (found != routes.end())
+		return found->second;
+	rnbdadm::Route route;
+	for (const rnbdadm::NetAddress &net : nets)
+		if (destination.starts_with(net.address.substr(0, net.address.rfind('.') + 1)))
+			route.netdev = net.netdev;
+	route.error = route.netdev.empty() ? ENETUNREACH : 0;
+	return route;
+}
+
+std::string FakeHost::neighbour(const std::string &, const std::string &address) const
+{
+	auto found = neighbours.find(address);
+	return found == neighbours.end() ? "reachable" : found->second;
+}
+
+int FakeHost::add_hca(const std::string &name, const std::string &netdev)
+{
+	writes.push_back(name + " on " + netdev);
+	if (key_error)
+		return key_error;
+	hca(name, netdev, "active");
+	return 0;
+}
+
+int FakeHost::remove_hca(const std::string &name)
+{
+	writes.push_back("no " + name);
+	return key_error;
+}
+
 void FakeHost::hca(const std::string &name, const std::string &netdev, const std::string &state)
 {
 	std::string folder = "/sys/class/infiniband/" + name;

@@ -62,6 +62,14 @@ public:
 		return found == machines.end() ? rnbdadm::Resolved{{}, "Name or service not known"}
 					       : rnbdadm::Resolved{found->second, ""};
 	}
+	// Networks of 10.0.0.0/24 on eth0 and so on, and machines that answer.
+	rnbdadm::Route route(const std::string &destination,
+			     const std::string &source) const override;
+	std::string neighbour(const std::string &netdev, const std::string &address) const override;
+	std::vector<rnbdadm::RdmaConnection> rdma_connections() const override { return pairs; }
+	std::map<std::string, rnbdadm::RdmaCounts> rdma_counts() const override { return held; }
+	int add_hca(const std::string &name, const std::string &netdev) override;
+	int remove_hca(const std::string &name) override;
 	void watch_events(
 	    const std::vector<std::string> &subsystems, double seconds,
 	    const std::function<bool(const rnbdadm::KernelEvent &)> &take) const override;
@@ -108,6 +116,10 @@ public:
 	std::string exported = "131072 rw - data\n2048 ro here,read with blanks\n"
 			       "0 migration missing gone\n4096 rw written hers\n";
 	bool paths_too = false;
+	std::map<std::string, rnbdadm::Route> routes;  // by destination
+	std::map<std::string, std::string> neighbours; // by address
+	std::vector<rnbdadm::RdmaConnection> pairs;
+	std::map<std::string, rnbdadm::RdmaCounts> held;
 	int others_ask = 0;
 	std::vector<std::size_t> rounds; // how many writes began at once; none is no round
 	double time = 1000;

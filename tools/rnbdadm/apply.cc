@@ -211,7 +211,8 @@ bool apply_session(Call &call, const SessionConfig &wanted)
 		if (has_path(*session, path))
 			continue;
 		call.write(session->folder + "/add_path", path, Action::AddPath,
-			   fmt::format("cannot add path {} to session {}", path, wanted.name));
+			   fmt::format("cannot add path {} to session {}", path, wanted.name),
+			   {path});
 		changed = true;
 	}
 	return changed;

@@ -3,7 +3,9 @@
 #include "command.hh"
 #include "names.hh"
 #include "text.hh"
+#include "way.hh"
 
+#include <cerrno>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -75,8 +77,43 @@ std::vector<int> Call::try_write_all(const std::vector<Host::Order> &orders)
 	return answers;
 }
 
-Failure Call::failure_of(int answer, Action action, const std::string &what) const
+namespace {
+
+// Errors that mean that a server was not reached, or may mean it.
+bool may_be_the_way(int answer)
 {
+	switch (answer) {
+	case Host::kCancelled:
+	case Host::kGoesOn:
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EADDRNOTAVAIL:
+	case ENODEV:
+	case ENOTCONN:
+	case ECONNRESET:
+		return true;
+	default:
+		return false;
+	}
+}
+
+Failure with_hint(const Failure &failure, const std::string &hint)
+{
+	if (hint.empty())
+		return failure;
+	return {failure.code(), failure.what(),
+		hint + (failure.hint().empty() ? "" : "\n" + failure.hint())};
+}
+
+} // namespace
+
+Failure Call::failure_of(int answer, Action action, const std::string &what,
+			 const std::vector<std::string> &paths) const
+{
+	if (!paths.empty())
+		return with_hint(failure_of(answer, action, what),
+				 may_be_the_way(answer) ? wrong_ways(host, paths) : "");
 	if (answer == Host::kCancelled)
 		return {
 		    Exit::TimedOut,
@@ -92,10 +129,10 @@ Failure Call::failure_of(int answer, Action action, const std::string &what) con
 }
 
 void Call::write(const std::string &path, const std::string &text, Action action,
-		 const std::string &what)
+		 const std::string &what, const std::vector<std::string> &paths)
 {
 	if (int answer = try_write(path, text))
-		throw failure_of(answer, action, what);
+		throw failure_of(answer, action, what, paths);
 }
 
 void Call::save(const std::string &file, const std::string &content)

@@ -93,11 +93,11 @@ std::vector<Command> diagnosis_commands()
 	return {
 	    {"explain",
 	     "say why a device does not work, and what to do next",
-	     "Looks at the device, its session, each path with the port that it leaves from and "
-	     "its "
-	     "attempts to reconnect, the requests that wait, and who uses the device. It reads "
-	     "sysfs only "
-	     "and answers for a device that is dead, too. Exits with 12 if there is a problem.",
+	     "Looks at the device, its session, each path with the port that it leaves from, its "
+	     "queue pairs and its attempts to reconnect, what lies between this machine and the "
+	     "server (route, carrier, neighbour, MTU), the requests that wait, and who uses the "
+	     "device. It asks the kernel only, never the disk, and answers for a device that is "
+	     "dead, too. Exits with 12 if there is a problem.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device"}},
 	     {},
 	     {{"rnbdadm explain rnbd0", ""}},

@@ -220,15 +220,6 @@ Exit show(Call &call)
 		      "see: rnbdadm list tree");
 }
 
-Exit hca_list(Call &call)
-{
-	if (!call.host.exists("/sys/class/infiniband"))
-		throw Failure(Exit::Missing, "no driver of an RDMA device is loaded",
-			      "for a trial on Ethernet: rdma link add rxe0 type rxe netdev eth0");
-	print_rows(call.out, kHcaKind, to_rows(read_hcas(call.host)), call.style);
-	return Exit::Done;
-}
-
 } // namespace
 
 std::vector<Command> list_commands()
@@ -270,16 +261,6 @@ std::vector<Command> list_commands()
 	     dump,
 	     false,
 	     "json"},
-	    {"hca list",
-	     "list RDMA devices, their ports, and the addresses that paths can use",
-	     "An address of the network interface of an active port can be the source of a path on "
-	     "a "
-	     "client, and the destination on a server.",
-	     {},
-	     {},
-	     {{"rnbdadm hca list", ""}},
-	     &kHcaKind,
-	     hca_list},
 	};
 }
 

@@ -4,6 +4,7 @@
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
+#include "way.hh"
 
 #include <algorithm>
 #include <cerrno>
@@ -247,11 +248,16 @@ std::vector<Recovery> sessions_to_recover(Call &call, const std::vector<Device> 
 	return chosen;
 }
 
-void note(Recovery &recovery, const std::string &object, int answer, Action action, Call &call)
+void note(Recovery &recovery, const std::string &object, int answer, Action action, Call &call,
+	  const std::string &path = "")
 {
-	if (answer)
-		recovery.reasons += fmt::format("{}{}", recovery.reasons.empty() ? "" : "\n",
-						call.failure_of(answer, action, object).what());
+	if (!answer)
+		return;
+	recovery.reasons += fmt::format("{}{}", recovery.reasons.empty() ? "" : "\n",
+					call.failure_of(answer, action, object).what());
+	if (const std::string ways = path.empty() ? "" : wrong_ways(call.host, {path});
+	    !ways.empty())
+		recovery.reasons += "\n" + ways;
 }
 
 // Modules that do not know the word take 1.
@@ -286,7 +292,7 @@ void connect_all(Call &call, std::vector<Recovery> &chosen)
 	ask_without_words(call, orders, answers);
 	for (std::size_t i = 0; i < of.size(); i++) {
 		note(*of[i].first, "path " + of[i].second->name, answers[i], Action::ConnectPath,
-		     call);
+		     call, of[i].second->name);
 		of[i].first->connected += answers[i] == 0;
 	}
 }

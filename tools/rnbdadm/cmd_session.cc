@@ -70,7 +70,7 @@ Exit session_set(Call &call)
 void act(Call &call, const Path &path, const char *file, Action action, const char *verb)
 {
 	call.write(path.folder + "/" + file, "1", action,
-		   fmt::format("cannot {} path {}", verb, path.name));
+		   fmt::format("cannot {} path {}", verb, path.name), {path.name});
 }
 
 Exit on_session_paths(Call &call, const char *file, Action action, const char *verb)
@@ -128,7 +128,8 @@ Exit path_add(Call &call)
 		paths.push_back(call.path_of(call.arguments[i]));
 	return call.each(paths.size(), [&](std::size_t i) {
 		call.write(session.folder + "/add_path", paths[i], Action::AddPath,
-			   fmt::format("cannot add path {} to session {}", paths[i], session.name));
+			   fmt::format("cannot add path {} to session {}", paths[i], session.name),
+			   {paths[i]});
 	});
 }
 
@@ -181,7 +182,8 @@ Exit path_readd(Call &call)
 		act(call, path, "remove_path", Action::ClosePath, "remove");
 		call.write(kRtrsClient + "/" + path.session + "/add_path",
 			   path.source + "@" + path.destination, Action::AddPath,
-			   fmt::format("path {} is removed and cannot be added again", path.name));
+			   fmt::format("path {} is removed and cannot be added again", path.name),
+			   {path.name});
 	});
 }
 

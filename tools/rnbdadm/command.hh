@@ -99,11 +99,13 @@ public:
 	int try_write(const std::string &path, const std::string &text);
 	// Several at once, with one --timeout and one line of progress for all.
 	std::vector<int> try_write_all(const std::vector<Host::Order> &orders);
-	// What an answer other than 0 means: "<what>: <reason in words>", and what to look at.
-	Failure failure_of(int answer, Action action, const std::string &what) const;
+	// What an answer other than 0 means: "<what>: <reason in words>", and what to look at:
+	// where it was to connect `paths` ("[source@]destination"), what is wrong on their ways.
+	Failure failure_of(int answer, Action action, const std::string &what,
+			   const std::vector<std::string> &paths = {}) const;
 	// The same; Failure "<what>: <reason in words>".
 	void write(const std::string &path, const std::string &text, Action action,
-		   const std::string &what);
+		   const std::string &what, const std::vector<std::string> &paths = {});
 	// Replaces a plain file that was named on the command line; Failure.
 	void save(const std::string &file, const std::string &content);
 	// Waits until `done`, at most --timeout.

@@ -8,10 +8,10 @@ const std::vector<Command> &commands()
 {
 	static const std::vector<Command> kAll = [] {
 		std::vector<Command> all;
-		for (auto part :
-		     {map_commands, discover_commands, list_commands, session_commands,
-		      server_commands, export_commands, name_list_commands, key_commands,
-		      stats_commands, diagnosis_commands, config_commands, generate_commands})
+		for (auto part : {map_commands, discover_commands, list_commands, hca_commands,
+				  session_commands, server_commands, export_commands,
+				  name_list_commands, key_commands, stats_commands,
+				  diagnosis_commands, config_commands, generate_commands})
 			for (const Command &command : part())
 				all.push_back(command);
 		return all;
@@ -74,7 +74,7 @@ const char *group_summary(const std::string &group)
 	    {"key",
 	     "keys by which machines prove who they are: generate, add, list, show-fingerprint, "
 	     "check, load, remove, rotate"},
-	    {"hca", "RDMA devices: list"},
+	    {"hca", "RDMA devices: list, add, remove"},
 	    {"generate", "man pages, completions, the JSON schema, systemd units"},
 	};
 	for (const Group &g : kGroups)

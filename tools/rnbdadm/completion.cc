@@ -39,6 +39,12 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 		if (kind == "export")
 			for (const Export &e : read_exports(host))
 				names.insert(e.name);
+		if (kind == "hca")
+			for (const HcaPort &port : read_hcas(host))
+				names.insert(port.hca);
+		if (kind == "netdev")
+			for (const std::string &netdev : host.list("/sys/class/net"))
+				names.insert(netdev);
 		if (kind == "key-list")
 			for (const NameList &list : read_name_lists(host))
 				names.insert(list.key);
@@ -60,7 +66,8 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 namespace {
 
 const std::set<std::string> kLive = {"device", "session", "server-session", "path", "served",
-				     "export", "mapping", "setting",	    "key",  "key-list"};
+				     "export", "mapping", "setting",	    "key",  "key-list",
+				     "hca",    "netdev"};
 
 bool is_live(const std::string &complete)
 {

@@ -108,7 +108,8 @@ std::optional<Discovery> discover(Call &call, const MapRequest &request)
 	for (int i = 0; i < kRounds; i++) {
 		call.write(
 		    kDiscover, question, Action::Discover,
-		    fmt::format("cannot learn what is exported to session {}", request.session));
+		    fmt::format("cannot learn what is exported to session {}", request.session),
+		    request.paths);
 		if (call.dry_run)
 			return std::nullopt;
 		if (auto discovery = parse_discovered(call.host.text(kDiscovered), question))

@@ -5,6 +5,7 @@
 #include "failure.hh"
 #include "keys.hh"
 #include "text.hh"
+#include "way.hh"
 
 #include <algorithm>
 
@@ -68,8 +69,8 @@ void examine_hcas(const Host &host, std::vector<Finding> &findings)
 	if (ports.empty()) {
 		findings.push_back(
 		    {"rdma", "problem", "there is no RDMA device",
-		     "load its driver; for a trial on Ethernet: rdma link add rxe0 type rxe "
-		     "netdev eth0"});
+		     "load its driver; for a trial on Ethernet: rnbdadm hca add rxe0 eth0"
+		     ""});
 		return;
 	}
 	std::size_t active = 0;
@@ -208,13 +209,22 @@ void examine_limits(const Host &host, std::vector<Finding> &findings)
 
 void examine_objects(const Host &host, std::vector<Finding> &findings)
 {
-	for (const Session &session : read_sessions(host, false))
+	const std::vector<HcaPort> ports = read_hcas(host);
+	for (const Session &session : read_sessions(host, false)) {
 		if (session.state() != "connected")
 			findings.push_back({"session " + session.name,
 					    session.connected() ? "note" : "problem",
 					    fmt::format("{} of {} paths connected",
 							session.connected(), session.paths.size()),
 					    "rnbdadm recover " + session.name});
+		for (const Path &path : session.paths)
+			if (!path.connected())
+				if (auto way =
+					look_at_way(host, ports, path.source, path.destination);
+				    way && !way->ok)
+					findings.push_back({"path " + path.name, "problem",
+							    way->text, way->advice});
+	}
 	for (const Device &device : read_devices(host))
 		if (device.state != "open")
 			findings.push_back({"device " + device.name, "problem", device.state,

@@ -3,6 +3,7 @@
 #include "diagnosis.hh"
 #include "failure.hh"
 #include "text.hh"
+#include "way.hh"
 
 #include <algorithm>
 
@@ -73,6 +74,12 @@ Finding judge_session(const Session &session)
 		"rnbdadm recover " + session.name};
 }
 
+std::string at_server(const Path &path)
+{
+	return fmt::format("ping {}; on the server: rnbdadm doctor",
+			   path.destination.substr(path.destination.find(':') + 1));
+}
+
 // What a path that is not connected does about it. `attempts` counts those in a row; modules of the
 // kernel count all that have failed so far.
 std::string attempts(const Session &session, const Path &path)
@@ -111,8 +118,30 @@ const HcaPort *port_of(const std::vector<HcaPort> &ports, const Path &path)
 	return nullptr;
 }
 
+// Once for each port that paths of the session leave from.
+void judge_counters(const Host &host, const Session &session, std::vector<Finding> &findings)
+{
+	std::vector<std::string> seen;
+	for (const Path &path : session.paths) {
+		const std::string name = fmt::format("port {}:{}", path.hca, path.port);
+		if (std::count(seen.begin(), seen.end(), name))
+			continue;
+		seen.push_back(name);
+		if (const std::string troubles = troubles_of(host, path); !troubles.empty())
+			findings.push_back({name, "note", "has counted so far " + troubles,
+					    "if they grow: cable, congestion, lost packets"});
+	}
+}
+
+// What is there to look at on the way; `otherwise` if nothing is wrong there.
+std::string advice_for(const std::optional<Way> &way, const std::string &otherwise)
+{
+	return way && !way->ok ? way->advice : otherwise;
+}
+
 // A path counts as connected until enough heartbeats are missed: seconds in which I/O stands still.
 void judge_connected(const Session &session, const Path &path, const HcaPort *port,
+		     const std::string &queue_pairs, const std::optional<Way> &way,
 		     std::vector<Finding> &findings)
 {
 	std::string name = "path " + path.name;
@@ -122,6 +151,8 @@ void judge_connected(const Session &session, const Path &path, const HcaPort *po
 				    human_time(static_cast<double>(*path.latency)));
 	if (path.counts.in_flight)
 		text += fmt::format(", {} requests in flight", *path.counts.in_flight);
+	if (!queue_pairs.empty())
+		text += ", " + queue_pairs;
 	std::uint64_t missed = path.heartbeats_missed.value_or(0);
 	if (missed > 1) {
 		text += fmt::format("; no word from the server for {} heartbeats", missed);
@@ -138,23 +169,27 @@ void judge_connected(const Session &session, const Path &path, const HcaPort *po
 		text += fmt::format("; its port {}:{} is {}: what is on its way waits", path.hca,
 				    path.port, port->state);
 	bool problem = missed > 1 || down;
+	if (problem && !down && way)
+		text += "; " + way->text;
 	std::string advice;
 	if (down)
 		advice = port->netdev.empty() ? "look at cable and switch"
 					      : "ip link show " + port->netdev;
 	else if (problem)
-		advice = fmt::format("ping {}; on the server: rnbdadm doctor",
-				     path.destination.substr(path.destination.find(':') + 1));
+		advice = advice_for(way, at_server(path));
 	findings.push_back({name, problem ? "problem" : "ok", text, advice});
 }
 
-void judge_path(const Session &session, const Path &path, const std::vector<HcaPort> &ports,
+void judge_path(const Host &host, const Session &session, const Path &path,
+		const std::vector<HcaPort> &ports, const std::vector<RdmaConnection> &connections,
 		std::vector<Finding> &findings)
 {
 	std::string name = "path " + path.name;
 	const HcaPort *port = port_of(ports, path);
+	const std::optional<Way> way = look_at_way(host, ports, path.source, path.destination);
 	if (path.connected())
-		return judge_connected(session, path, port, findings);
+		return judge_connected(session, path, port, queue_pairs(connections, path), way,
+				       findings);
 	Finding lost{name, "problem", "disconnected" + attempts(session, path),
 		     fmt::format("rnbdadm path reconnect {}", path.name)};
 	std::string kinds;
@@ -186,15 +221,15 @@ void judge_path(const Session &session, const Path &path, const std::vector<HcaP
 		    {name, "problem",
 		     fmt::format("this machine has no address {} any more", path.source.substr(3)),
 		     "ip addr"});
+	else if (way && !way->ok)
+		findings.push_back({name, "problem", way->text, way->advice});
 	else
 		findings.push_back(
 		    {name, "note",
-		     fmt::format("port {}:{} is active here: if nobody has disconnected the path, "
-				 "the cause is "
-				 "on the way or at the server",
-				 path.hca, path.port),
-		     fmt::format("ping {}; on the server: rnbdadm doctor",
-				 path.destination.substr(path.destination.find(':') + 1))});
+		     fmt::format("port {}:{} is active here{}: if nobody has disconnected the "
+				 "path, the cause is farther on the way or at the server",
+				 path.hca, path.port, way ? ", " + way->text : ""),
+		     at_server(path)});
 }
 
 } // namespace
@@ -215,8 +250,10 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 	} else {
 		findings.push_back(judge_session(*session));
 		std::vector<HcaPort> ports = read_hcas(host);
+		const std::vector<RdmaConnection> connections = host.rdma_connections();
 		for (const Path &path : session->paths)
-			judge_path(*session, path, ports, findings);
+			judge_path(host, *session, path, ports, connections, findings);
+		judge_counters(host, *session, findings);
 	}
 	std::string waiting = fmt::format("{} in flight", device.in_flight);
 	if (device.waiting)

@@ -3,6 +3,8 @@
 // commands ask for. Tests put a folder of their own, and answers of their own, in its place.
 #pragma once
 
+#include "network.hh"
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -109,6 +111,19 @@ public:
 	virtual std::vector<NetAddress> addresses() const;
 	// May take as long as the resolver's own limits allow.
 	virtual Resolved resolve(const std::string &name) const;
+	// The way to a literal address, from `source` if it is not "".
+	virtual Route route(const std::string &destination, const std::string &source) const;
+	// What the kernel knows of who has that address there, in its own words ("reachable",
+	// "failed" ...); "" if it has not asked.
+	virtual std::string neighbour(const std::string &netdev, const std::string &address) const;
+	// Of all RDMA devices; a kernel that does not tell has none.
+	virtual std::vector<RdmaConnection> rdma_connections() const;
+	virtual std::map<std::string, RdmaCounts> rdma_counts() const; // by device
+	// A device of soft-RoCE on a network interface, and its end. 0 or a positive errno; EINVAL
+	// for the end of one that is hardware.
+	virtual int add_hca(const std::string &name, const std::string &netdev);
+	virtual int remove_hca(const std::string &name);
+
 	// What modprobe would load by that name under that kernel; nothing if there is none.
 	virtual std::optional<ModuleFile> module_file(const std::string &release,
 						      const std::string &name) const;

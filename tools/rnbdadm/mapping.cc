@@ -213,9 +213,9 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 		throw Failure(Exit::Exists,
 			      fmt::format("{} is mapped in session {} already, as {}",
 					  request.device_path, request.session, there->node()));
-	call.write(
-	    kMapDevice, map_line(call.host, request), Action::Map,
-	    fmt::format("cannot map {} in session {}", request.device_path, request.session));
+	call.write(kMapDevice, map_line(call.host, request), Action::Map,
+		   fmt::format("cannot map {} in session {}", request.device_path, request.session),
+		   request.paths);
 	if (call.dry_run) {
 		say_what_follows(call, request);
 		return std::nullopt;
@@ -301,7 +301,8 @@ void WayBack::go(Call &call) const
 	for (std::size_t i = request_.paths.size(); i < session_.paths.size(); i++) {
 		const Path &path = session_.paths[i];
 		call.write(session_.folder + "/add_path", path.source + "@" + path.destination,
-			   Action::AddPath, fmt::format("cannot add path {} again", path.name));
+			   Action::AddPath, fmt::format("cannot add path {} again", path.name),
+			   {path.source + "@" + path.destination});
 	}
 }
 

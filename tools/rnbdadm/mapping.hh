@@ -68,6 +68,7 @@ Exit map_all(Call &call, const MapRequest &wanted);
 std::vector<Command> map_commands();
 std::vector<Command> discover_commands();
 std::vector<Command> list_commands();
+std::vector<Command> hca_commands();
 std::vector<Command> session_commands();
 std::vector<Command> server_commands();
 std::vector<Command> export_commands();

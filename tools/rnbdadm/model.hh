@@ -126,6 +126,7 @@ struct HcaPort {
 	std::vector<std::string> gids;
 	std::vector<std::string> addresses; // of the network interface, usable in a path
 	std::string firmware;
+	RdmaCounts held; // of the whole device; empty if the kernel does not tell
 };
 
 bool client_loaded(const Host &host);

@@ -82,6 +82,7 @@ std::vector<HcaPort> read_hcas(const Host &host)
 {
 	std::vector<HcaPort> ports;
 	std::vector<NetAddress> addresses = host.addresses();
+	const std::map<std::string, RdmaCounts> counts = host.rdma_counts();
 	for (const std::string &hca : host.list("/sys/class/infiniband")) {
 		std::string folder = "/sys/class/infiniband/" + hca;
 		for (const std::string &number : host.list(folder + "/ports")) {
@@ -92,6 +93,8 @@ std::vector<HcaPort> read_hcas(const Host &host)
 			port.state = port_state(host.text(at + "/state"));
 			port.link_layer = trim(host.text(at + "/link_layer"));
 			port.rate = trim(host.text(at + "/rate"));
+			if (auto held = counts.find(hca); held != counts.end())
+				port.held = held->second;
 			port.firmware = trim(host.text(folder + "/fw_ver"));
 			for (const std::string &index : host.list(at + "/gids")) {
 				std::string gid = trim(host.text(at + "/gids/" + index));

@@ -58,6 +58,7 @@ def run(lab: Lab) -> None:
     interrupted(lab, client, disk, first)
     discovering(lab, client, server, disk)
     telling(lab, client, server, disk)
+    between(lab, client, disk)
     upgraded(lab, client, server, disk)
 
 
@@ -111,6 +112,44 @@ def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     for line in lab.client.run("cat /tmp/events").splitlines():
         row = json.loads(line)
         rnbd.check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d", row["time"]), f"time of {row}")
+
+
+def between(lab: Lab, client: Admin, disk: str) -> None:
+    """What lies between two machines, by the kernel's own routes, neighbours, queue pairs and devices."""
+    nobody = lab.server.address().rsplit(".", 1)[0] + ".77"
+    said = client.run(f"map {disk} -s way -p {nobody} 2>&1", 1)
+    rnbd.check(re.search(rf"neighbour {re.escape(nobody)} on \S+: (failed|incomplete), nobody there", said),
+               f"what map says: {said}")
+    said = client.run(f"map {disk} -s way -p 203.0.113.1 2>&1", 1)
+    rnbd.check("no way to 203.0.113.1" in said or "has no RDMA device" in said, f"what map says: {said}")
+
+    paths = [f"{lab.client.address(n)}@{lab.server.address(n)}" for n in (0, 1)]
+    client.run(f"map {disk} -s way " + " ".join(f"-p {path}" for path in paths) + " --no-path-timeout 60")
+    said = client.run("explain rnbd0")
+    pairs = [int(n) for n in re.findall(r"connected, .* (\d+) queue pairs: rts", said)]
+    rnbd.check(len(pairs) == 2 and min(pairs) >= 2, f"queue pairs of both paths: {said}")
+    hcas = client.json("hca list", "hcas")
+    for hca in hcas:
+        rnbd.check(hca["queue_pairs"] >= min(pairs) and hca["memory_regions"] > 0, f"what {hca} holds")
+
+    # A device that goes takes its path; one with its address brings it back.
+    second = next(h for h in hcas if f"ip:{lab.client.address(1)}" in h["addresses"])
+    rnbd.check(second["hca"] in client.run(f"hca remove {second['hca']} 2>&1", 6), "a device in use stays")
+    client.run(f"hca remove {second['hca']} --force")
+    state = f"/sys/class/rtrs-client/way/paths/*{lab.client.address(1)}@*/state"
+    rnbd.wait_until(lab.client, f"! grep -qx connected {state}", 30, "the path is lost")
+    rnbd.check(f"RDMA device {second['hca']} port 1 is gone" in client.run("explain rnbd0", 12), "explain knows why")
+    client.run(f"hca add {second['hca']} {second['netdev']}")
+    client.run(f"hca add {second['hca']} {second['netdev']}", 5)
+    rnbd.check("has a soft-RoCE device" in client.run(f"hca add rxe99 {second['netdev']} 2>&1", 5), "one is enough")
+    rnbd.wait_until(lab.client, f"grep -qx connected {state}", 60, "the path is back")
+
+    # The server's cable: nobody answers on this side of it.
+    lab.server.set_link(1, False)
+    away = f"neighbour {lab.server.address(1)} on .*nobody there"
+    rnbd.wait_until(lab.client, f"{client.program} explain rnbd0 | grep -q '{away}'", 60, "the neighbour is away")
+    lab.server.set_link(1, True)
+    client.run("unmap --all")
 
 
 def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+// What commands find, count and do: fields of rows that are no objects of the kernel.
+#include "fields.hh"
+
+namespace rnbdadm {
+
+const Kind kDeviceRateKind = {
+    "device_rate",
+    "device_rates",
+    {
+	{"name", "NAME", Unit::Text, true, "name of the disk"},
+	{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
+	{"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true, "bytes read for each second"},
+	{"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
+	{"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
+	 "bytes written for each second"},
+	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
+	{"p50_ms", "P50", Unit::Milliseconds, true,
+	 "half of the requests took less; upper end of the kernel's class of time"},
+	{"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
+	{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
+	 "age of the oldest request, at the end of the time"},
+	{"state", "STATE", Unit::State, true, "state of the device"},
+    },
+};
+
+const Kind kPathRateKind = {
+    "path_rate",
+    "path_rates",
+    {
+	{"session", "SESSION", Unit::Text, true, "session of the path"},
+	{"name", "PATH", Unit::Text, true, "name of the path"},
+	{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
+	{"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true, "bytes read for each second"},
+	{"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
+	{"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
+	 "bytes written for each second"},
+	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
+	{"p50_ms", "P50", Unit::Milliseconds, true,
+	 "half of the requests took less; upper end of the kernel's class of time"},
+	{"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
+	{"state", "STATE", Unit::State, true, "connected or disconnected"},
+    },
+};
+
+const Kind kFindingKind = {
+    "finding",
+    "findings",
+    {
+	{"check", "CHECK", Unit::Text, true, "what was looked at"},
+	{"verdict", "VERDICT", Unit::State, true, "ok, note or problem"},
+	{"text", "FOUND", Unit::Text, true, "what was found"},
+	{"advice", "ADVICE", Unit::Text, false, "what to do about it"},
+    },
+};
+
+const Kind kDifferenceKind = {
+    "difference",
+    "differences",
+    {
+	{"object", "OBJECT", Unit::Text, true, "name of the object"},
+	{"key", "KEY", Unit::Text, true, "what differs; 'mapping' if it is there on one side only"},
+	{"configured", "CONFIGURED", Unit::Text, true, "what the configuration wants"},
+	{"running", "RUNNING", Unit::Text, true, "what runs"},
+    },
+};
+
+const Kind kOutcomeKind = {
+    "outcome",
+    "outcomes",
+    {
+	{"object", "OBJECT", Unit::Text, true, "device, export or key"},
+	{"name", "NAME", Unit::Text, true,
+	 "its name in the configuration; of a key with its generation"},
+	{"result", "RESULT", Unit::Text, true,
+	 "mapped, exported, loaded, remapped, changed, unchanged, failed, or faulty if its section "
+	 "has a "
+	 "mistake"},
+    },
+};
+
+const Kind kEventKind = {
+    "event",
+    "events",
+    {
+	{"time", "TIME", Unit::Text, true, "when it came, with the distance from UTC"},
+	{"event", "EVENT", Unit::Text, true,
+	 "path-lost, path-back, path-gave-up, session-lost, session-back, disk-offline, "
+	 "disk-online, disk-slow, disk-answers, disk-resize, session-add, hca-remove ..."},
+	{"action", "ACTION", Unit::Text, true, "add, change, remove ..."},
+	{"subsystem", "SUBSYSTEM", Unit::Text, true,
+	 "block, rnbd-client, rtrs-client, infiniband ..."},
+	{"object", "OBJECT", Unit::Text, true, "name of the device"},
+	{"session", "SESSION", Unit::Text, true, "its session; null if it has none"},
+	{"path", "PATH", Unit::Text, true, "the path; null if it is about none"},
+	{"reason", "REASON", Unit::Text, true,
+	 "what has gone wrong, in words; null if nothing has, or the module does not tell it"},
+	{"properties", "PROPERTIES", Unit::Text, true, "what the kernel adds to the event"},
+    },
+};
+
+const Kind kMistakeKind = {
+    "mistake",
+    "mistakes",
+    {
+	{"file", "FILE", Unit::Text, true, "file of the configuration"},
+	{"line", "LINE", Unit::Count, true, "line in it; null if it cannot be read"},
+	{"section", "SECTION", Unit::Text, true, "what it costs; null outside of sections"},
+	{"text", "MISTAKE", Unit::Text, true, "what is wrong"},
+    },
+};
+
+} // namespace rnbdadm

@@ -56,14 +56,17 @@ private:
 
 // How long an attempt to reconnect waits for the peer's answer to a connection request. The
 // connection manager repeats a request that was lost after 6 s only. So the first attempts are
-// short: a cable that was out is back soon. Later ones are longer: a server that is busy, as after
-// its restart with all of its clients, must not be asked anew before it can answer.
+// short: a cable that was out is back soon, and while the peer's address is still known, which it
+// is for 8 s at least, nothing else than the missing answer says that it is out. Later ones are
+// longer: a server that is busy, as after its restart with all of its clients, must not be asked
+// anew before it can answer.
 class AnswerPatience {
 public:
 	// Milliseconds for the attempt that begins.
 	constexpr u32 next()
 	{
-		const u32 ms = kFirstMs << attempts_;
+		const u32 doublings = attempts_ < kShort ? 0 : attempts_ - kShort + 1;
+		const u32 ms = kFirstMs << doublings;
 		if (ms >= kConnectTimeoutMs)
 			return kConnectTimeoutMs;
 		attempts_++;
@@ -73,7 +76,7 @@ public:
 	constexpr void reset() { attempts_ = 0; }
 
 private:
-	enum : u32 { kFirstMs = 1500 };
+	enum : u32 { kFirstMs = 1500, kShort = 6 };
 
 	u32 attempts_ = 0; // in a row
 };

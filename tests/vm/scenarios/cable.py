@@ -60,7 +60,7 @@ def run(lab: Lab) -> None:
     rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
     figures = {}
     for what, machine, nic, out, loss, gap in (("own", lab.client, 0, 2, 2, OWN_GAP),
-                                               ("far", lab.server, 1, 10, 6, FAR_GAP)):
+                                               ("far", lab.server, 1, 14, 6, FAR_GAP)):
         job = load(lab, name, out + 12)
         lab.client.run("sleep 3")
         back = lose_and_find(lab, machine, nic, out, loss)

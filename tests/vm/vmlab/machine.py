@@ -89,6 +89,10 @@ class Machine:
         """Push or pull the cable of a network card."""
         raise NotImplementedError
 
+    def set_running(self, running: bool) -> None:
+        """Let a machine stand still, or go on; only QEMU's can."""
+        raise NotImplementedError
+
     def netdev(self, nic: int = 0) -> str:
         """The name of a network card inside the machine."""
         return f"eth{nic}"

@@ -119,6 +119,11 @@ class QemuMachine(Machine):
         assert self._monitor
         self._monitor.command("set_link", name=f"nic{nic}", up=up)
 
+    def set_running(self, running: bool) -> None:
+        """As who holds a virtual machine for a snapshot or a move does: its CPUs stand still, the world goes on."""
+        assert self._monitor
+        self._monitor.command("cont" if running else "stop")
+
     def find_disks(self) -> list[str]:
         """Names of the disks, which are the same after each boot."""
         links = "\n".join(f"until f=$(echo /sys/bus/scsi/devices/*:0:{n}:0/block/*) && [ -b /dev/${{f##*/}} ]; do "

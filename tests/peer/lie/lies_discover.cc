@@ -70,7 +70,7 @@ std::vector<Lie> discover_lies()
 	    refused("next-2", [](auto &m) { m.head.next = 2; }),
 	    refused("number-twice", [](auto &m) { m.entries[1].number = 1; }),
 	    refused("numbers-fall", [](auto &m) { m.entries[0].number = 3; }),
-	    refused("access-3", [](auto &m) { m.entries[1].access = 3; }),
+	    refused("access-4", [](auto &m) { m.entries[1].access = 4; }),
 	    refused("sectors-max", [](auto &m) { m.entries[1].nsectors = ~rtrs::u64{0}; }),
 	    refused("name-empty", [](auto &m) { m.entries[1].name[0] = 0; }),
 	    refused("name-newline", [](auto &m) { m.entries[1].name[1] = '\n'; }),

@@ -16,7 +16,7 @@ KINDS = ("stock", "debug")
 VARIANTS = {"frozen": {"how": "frozen"}, "client": {"how": "client"}, "server": {"how": "server"}}
 LOSS = 6 + 15  # until a path counts as lost between peers of this project, on a busy host
 HELD = 12  # seconds: all paths are lost meanwhile
-BACK = 20  # and are there again so soon, with the time that a busy host takes
+BACK = 20  # and are there again so soon, the peer having been missed for 6 s once more
 FREEZE = 20  # until the kernel gives up to freeze processes
 # It names the tasks that it could not freeze, with their stacks.
 REFUSED = re.compile(r"^.*Freezing .*failed after .*\n.*task:dd .*\n(?:.*\n)?.*Call Trace:\n", re.MULTILINE)
@@ -49,35 +49,45 @@ def frozen(lab: Lab, name: str, beside: str) -> None:
     reader = lab.client.spawn(f"dd if=/dev/{name} of=/dev/null bs=4k count=1 iflag=direct", 300)
     rnbd.wait_until(lab.client, f"[ $(cat /sys/block/{name}/rnbd/waiting_requests) -ge 1 ]", 20, "a request waits")
     refuses(lab.client)
-    pulse.begin()
-    rnbd.check(not lab.client.try_run("sleep 1; true").timed_out, "processes run again")
+    goes_on(lab, pulse, "the other session after a suspend that was refused")
     lab.client.set_link(0, True)
     rnbd.check(lab.client.wait(reader).ok, "what waited is done")
     rnbd.check(freeze(lab.client), "and then it is")
+    goes_on(lab, pulse, "the other session")
+    end(pulse)
+
+
+def goes_on(lab: Lab, pulse: Pulse, what: str) -> None:
+    """Its rounds count on: what was on its way is over."""
+    rounds = pulse.read().rounds
+    more = f"[ $(cut -d' ' -f1 /tmp/pulse.{pulse.name}) -gt {rounds + 3} ]"
+    rnbd.wait_until(lab.client, more, BACK, f"{what} goes on")
+
+
+def end(pulse: Pulse) -> None:
+    """Of all that it has done since its begin nothing has failed."""
     beat = pulse.read()
-    rnbd.check(beat.rounds > 0 and not beat.errors and not beat.wrong, f"the other session: {beat}")
+    rnbd.check(not beat.errors and not beat.wrong, f"{pulse.name}: {beat}")
     pulse.stop()
 
 
 def held(lab: Lab, machine: Machine, names: list[str]) -> None:
-    """All paths are lost at the peer, if not here, too; what waited goes on without an error."""
+    """All paths are lost meanwhile; each comes back, and what waited goes on without an error."""
     pulses = [Pulse(lab.client, name) for name in names]
+    reconnects = [f"/sys/class/rtrs-client/stops{n}/paths/*/stats/reconnects" for n in range(len(names))]
     for _ in range(2):
         for pulse in pulses:
-            rnbd.wait_until(lab.client, f"[ $(cut -d' ' -f1 /tmp/pulse.{pulse.name}) -gt 3 ]", 30, "the load runs")
+            goes_on(lab, pulse, f"the load on {pulse.name}")
+        before = [rnbd.read(lab.client, file).split()[0] for file in reconnects]
         machine.set_running(False)
         time.sleep(HELD)
         machine.set_running(True)
-        began = time.monotonic()
-        for pulse in pulses:
-            pulse.begin()
-            while not pulse.read().rounds:
-                rnbd.check(time.monotonic() - began < BACK, f"{pulse.name} goes on: {pulse.read()}")
-                time.sleep(0.2)
+        for file, count, pulse in zip(reconnects, before, pulses):
+            back = f"[ $(cut -d' ' -f1 {file}) -gt {count} ]"
+            rnbd.wait_until(lab.client, back, BACK, f"the path of {pulse.name} is back")
+            goes_on(lab, pulse, pulse.name)
     for pulse in pulses:
-        beat = pulse.read()
-        rnbd.check(not beat.errors and not beat.wrong, f"{pulse.name}: {beat}")
-        pulse.stop()
+        end(pulse)
 
 
 def run(lab: Lab, how: str) -> None:

@@ -56,8 +56,8 @@ private:
 
 // How long an attempt to reconnect waits for the peer's answer to a connection request. The
 // connection manager repeats a request that was lost after 6 s only. So the first attempts are
-// short: a cable that was out is back soon, and while the peer's address is still known, which it
-// is for 8 s at least, nothing else than the missing answer says that it is out. Later ones are
+// short: a cable that was out is back soon, and while the kernel still knows the peer's address,
+// which it asks for anew only when it doubts it, the missing answer alone says so. Later ones are
 // longer: a server that is busy, as after its restart with all of its clients, must not be asked
 // anew before it can answer.
 class AnswerPatience {

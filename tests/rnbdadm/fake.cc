@@ -136,8 +136,8 @@ std::string FakeHost::neighbour(const std::string &, const std::string &address)
 int FakeHost::add_hca(const std::string &name, const std::string &netdev)
 {
 	writes.push_back(name + " on " + netdev);
-	if (key_error)
-		return key_error;
+	if (hca_error)
+		return hca_error;
 	hca(name, netdev, "active");
 	return 0;
 }
@@ -145,7 +145,7 @@ int FakeHost::add_hca(const std::string &name, const std::string &netdev)
 int FakeHost::remove_hca(const std::string &name)
 {
 	writes.push_back("no " + name);
-	return key_error;
+	return hca_error;
 }
 
 void FakeHost::hca(const std::string &name, const std::string &netdev, const std::string &state)

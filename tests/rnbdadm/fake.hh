@@ -106,7 +106,7 @@ public:
 	std::optional<std::vector<rnbdadm::KernelKey>> ring;	 // nothing: rtrs_core is not loaded
 	std::map<std::string, std::string> secrets;		 // by description
 	std::vector<std::string> loaded;			 // modules
-	int module_error = 0, key_error = 0;
+	int module_error = 0, key_error = 0, hca_error = 0;
 	std::uint32_t owner;
 	int standard_input = -1;
 	mutable bool kept_secrets = false;

@@ -152,7 +152,7 @@ TEST_F(RnbdadmWay, DevicesOfSoftware)
 	EXPECT_TRUE(has(o.err, "paths go over mlx5_0: ip:10.0.0.2@ip:10.0.0.1 of session store"));
 	EXPECT_EQ(run_line(host, "hca remove rxe7").code, 0);
 	EXPECT_EQ(host.writes.back(), "no rxe7");
-	host.key_error = EINVAL;
+	host.hca_error = EINVAL;
 	EXPECT_TRUE(has(run_line(host, "hca remove mlx5_0 --force").err, "it is hardware"));
 	host.is_root = false;
 	EXPECT_EQ(run_line(host, "hca remove rxe7").code, 8);

@@ -21,15 +21,6 @@ Exit hca_list(Call &call)
 	return Exit::Done;
 }
 
-std::optional<HcaPort> find_hca(const Host &host, const std::string &name)
-{
-	for (const HcaPort &port : read_hcas(host))
-		if (port.hca == name)
-			return port;
-	return std::nullopt;
-}
-
-// Whoever may write sysfs may ask; the kernel asks for CAP_NET_ADMIN.
 void need_root(const Call &call)
 {
 	if (!call.dry_run && !call.host.is_privileged())
@@ -89,13 +80,10 @@ std::vector<std::string> paths_over(const Host &host, const std::string &hca)
 Exit hca_remove(Call &call)
 {
 	const std::string &name = call.arguments[0];
-	if (!find_hca(call.host, name)) {
-		std::vector<std::string> names;
-		for (const HcaPort &port : read_hcas(call.host))
-			names.push_back(port.hca);
+	const std::vector<std::string> names = call.host.list("/sys/class/infiniband");
+	if (!std::count(names.begin(), names.end(), name))
 		throw Failure(Exit::NotFound, fmt::format("there is no RDMA device {}{}", name,
 							  did_you_mean(name, names)));
-	}
 	const std::vector<std::string> paths = paths_over(call.host, name);
 	if (!paths.empty() && !call.has("force"))
 		throw Failure(Exit::Busy,

@@ -40,8 +40,8 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 			for (const Export &e : read_exports(host))
 				names.insert(e.name);
 		if (kind == "hca")
-			for (const HcaPort &port : read_hcas(host))
-				names.insert(port.hca);
+			for (const std::string &hca : host.list("/sys/class/infiniband"))
+				names.insert(hca);
 		if (kind == "netdev")
 			for (const std::string &netdev : host.list("/sys/class/net"))
 				names.insert(netdev);

@@ -69,8 +69,7 @@ void examine_hcas(const Host &host, std::vector<Finding> &findings)
 	if (ports.empty()) {
 		findings.push_back(
 		    {"rdma", "problem", "there is no RDMA device",
-		     "load its driver; for a trial on Ethernet: rnbdadm hca add rxe0 eth0"
-		     ""});
+		     "load its driver; for a trial on Ethernet: rnbdadm hca add rxe0 eth0"});
 		return;
 	}
 	std::size_t active = 0;

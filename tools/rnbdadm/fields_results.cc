@@ -4,44 +4,41 @@
 
 namespace rnbdadm {
 
+namespace {
+
+// What statistics tell of devices and of paths alike.
+std::vector<Field> with_rates(std::vector<Field> before, const std::vector<Field> &after)
+{
+	before.insert(before.end(),
+		      {{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
+		       {"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true,
+			"bytes read for each second"},
+		       {"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
+		       {"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
+			"bytes written for each second"},
+		       {"in_flight", "IN FLIGHT", Unit::Count, true,
+			"requests that wait, at the end of the time"},
+		       {"p50_ms", "P50", Unit::Milliseconds, true,
+			"half of the requests took less; upper end of the kernel's class of time"},
+		       {"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"}});
+	before.insert(before.end(), after.begin(), after.end());
+	return before;
+}
+
+} // namespace
+
 const Kind kDeviceRateKind = {
-    "device_rate",
-    "device_rates",
-    {
-	{"name", "NAME", Unit::Text, true, "name of the disk"},
-	{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
-	{"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true, "bytes read for each second"},
-	{"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
-	{"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
-	 "bytes written for each second"},
-	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
-	{"p50_ms", "P50", Unit::Milliseconds, true,
-	 "half of the requests took less; upper end of the kernel's class of time"},
-	{"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
-	{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
-	 "age of the oldest request, at the end of the time"},
-	{"state", "STATE", Unit::State, true, "state of the device"},
-    },
-};
+    "device_rate", "device_rates",
+    with_rates({{"name", "NAME", Unit::Text, true, "name of the disk"}},
+	       {{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
+		 "age of the oldest request, at the end of the time"},
+		{"state", "STATE", Unit::State, true, "state of the device"}})};
 
 const Kind kPathRateKind = {
-    "path_rate",
-    "path_rates",
-    {
-	{"session", "SESSION", Unit::Text, true, "session of the path"},
-	{"name", "PATH", Unit::Text, true, "name of the path"},
-	{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
-	{"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true, "bytes read for each second"},
-	{"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
-	{"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
-	 "bytes written for each second"},
-	{"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
-	{"p50_ms", "P50", Unit::Milliseconds, true,
-	 "half of the requests took less; upper end of the kernel's class of time"},
-	{"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
-	{"state", "STATE", Unit::State, true, "connected or disconnected"},
-    },
-};
+    "path_rate", "path_rates",
+    with_rates({{"session", "SESSION", Unit::Text, true, "session of the path"},
+		{"name", "PATH", Unit::Text, true, "name of the path"}},
+	       {{"state", "STATE", Unit::State, true, "connected or disconnected"}})};
 
 const Kind kFindingKind = {
     "finding",

@@ -3,8 +3,10 @@
 #include "host.hh"
 #include "netlink.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <netdb.h>
 #include <rdma/rdma_netlink.h>

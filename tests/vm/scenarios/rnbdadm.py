@@ -116,10 +116,10 @@ def telling(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
 
 def between(lab: Lab, client: Admin, disk: str) -> None:
     """What lies between two machines, by the kernel's own routes, neighbours, queue pairs and devices."""
-    nobody = lab.server.address().rsplit(".", 1)[0] + ".77"
-    said = client.run(f"map {disk} -s way -p {nobody} 2>&1", 1)
-    rnbd.check(re.search(rf"neighbour {re.escape(nobody)} on \S+: (failed|incomplete), nobody there", said),
-               f"what map says: {said}")
+    for nobody in (lab.server.address().rsplit(".", 1)[0] + ".77", lab.server.address6().rsplit(":", 1)[0] + ":77"):
+        said = client.run(f"map {disk} -s way -p {nobody} 2>&1", 1)
+        rnbd.check(re.search(rf"neighbour {re.escape(nobody)} on \S+: (failed|incomplete), nobody there", said),
+                   f"what map says: {said}")
     said = client.run(f"map {disk} -s way -p 203.0.113.1 2>&1", 1)
     rnbd.check("no way to 203.0.113.1" in said or "has no RDMA device" in said, f"what map says: {said}")
 

@@ -15,8 +15,8 @@ include cxxrt/build/project.mk
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall clean check unit cxxrt cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
-.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.12 vm-7.3 vm-arm64
+.PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-arm64 vm-arm64-6.12 vm-pairs vm-pairs-full
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb packages
 
@@ -56,7 +56,7 @@ unit:
 cxxrt:
 	tests/cxxrt/run KDIR='$(KDIR)'
 
-cxxrt-6.12 cxxrt-7.3: cxxrt-%:
+cxxrt-6.1 cxxrt-6.12 cxxrt-7.3: cxxrt-%:
 	kdir=$$(tests/vm/run --kernel $* --prepare) && tests/vm/in-root $* tests/cxxrt/run KDIR="$$kdir"
 
 fuzz:
@@ -74,11 +74,11 @@ vm: rnbdadm deb
 
 # On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
 # name, variables of its modules.
+modules_for = kdir=$$(tests/vm/run --kernel $(1) --prepare) && tests/vm/in-root $(1) $(MAKE) KDIR="$$kdir" $(2) modules
 define on_kernel
-	+kdir=$$(tests/vm/run --kernel $(1) --prepare) && \
-		tests/vm/in-root $(1) $(MAKE) KDIR="$$kdir" $(2) modules
+	+$(modules_for)
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned $(record)) \
-		$(if $(filter uml 6.12 7.3,$(1)),--at-once 3)
+		$(if $(filter uml 6.1 6.12 7.3,$(1)),--at-once 3)
 endef
 
 vm-uml vm-uml-full: rnbdadm
@@ -90,16 +90,19 @@ vm-debug vm-debug-full: rnbdadm
 vm-kcsan: rnbdadm
 	$(call on_kernel,kcsan)
 
-vm-6.12:
-	$(call on_kernel,6.12)
+vm-6.1 vm-6.12 vm-7.3: vm-%:
+	$(call on_kernel,$*)
 
-vm-7.3:
-	$(call on_kernel,7.3)
+# Two machines with different kernels: each series on either side, or -full: all pairs, and in-tree modules.
+vm-pairs vm-pairs-full:
+	+$(foreach series,6.1 6.12 7.3,$(call modules_for,$(series)) &&) true
+	tests/vm/run --pairs $(if $(filter %-full,$@),all,ring) --at-once 3 $(record) \
+		--result build/results/$@.txt --logs build/$@
 
 # Another architecture, all of it emulated.
-vm-arm64:
+vm-arm64 vm-arm64-6.12: vm-%:
 	tests/vm/deps.sh arm64
-	$(call on_kernel,arm64,ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
+	$(call on_kernel,$*,ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
 
 matrix:
 	$(lab) $(MAKE) modules
@@ -159,13 +162,14 @@ help:
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
 #? make cxxrt       tests of the build: what it must refuse, headers one by one, an example with the installed cxxrt
-#? make cxxrt-6.12, cxxrt-7.3  the same with the headers of Debian's kernel of another series
+#? make cxxrt-6.1, cxxrt-6.12, cxxrt-7.3  the same with the headers of Debian's kernel of another series
 #? make model       every order of events of a model of several machines, by Spin
 #? make vm          tests in virtual machines
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
-#? make vm-6.12, vm-7.3  on Debian's kernel of another series: what meets the kernel's own code
-#? make vm-arm64    on a pair of emulated arm64 machines
+#? make vm-6.1, vm-6.12, vm-7.3  on Debian's kernel of another series: what meets the kernel's own code
+#? make vm-pairs    two machines with different ones of these; vm-pairs-full: all pairs, and the kernels' own modules
+#? make vm-arm64, vm-arm64-6.12  on a pair of emulated arm64 machines
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Debian's kernels: the packages of each series, fetched by the package client and unpacked, never installed.
 
-The headers and the source of one series are installed, for the modules are built with them all day (deps.sh). Of
-the others everything comes into the cache, under the names and versions of its packages: the newest that the
-package lists know, as its users would get it. The options `apt` of the functions below stand for other lists than the
-host's: those of another architecture (foreign.py), or of a root of another release (debian_root.py).
+The headers and the source of one series, which is that of the host's release, are installed, for the modules are built
+with them all day (deps.sh). Of the others everything comes into the cache, under the names and versions of its
+packages: the newest that the package lists know, as its users would get it. The options `apt` of the functions below
+stand for other lists than the host's: those of another architecture (foreign.py), or of a root of another release
+(debian_root.py).
 """
 
 from __future__ import annotations
@@ -37,19 +38,41 @@ class Release:
 class Series:
     headers: str  # meta package: it depends on the headers of the present release
     source: str
-    installed: bool = False  # both are, on every host that runs the harness
+    installed: bool = False  # both are
     release: Release | None = None  # whose packages they are, if not the host's
     arch: Arch = AMD64
 
 
-KERNELS = {
-    "6.1": Series("linux-headers-amd64", "linux-source-6.1", installed=True),
-    "6.12": Series("linux-headers-6.12-amd64", "linux-source-6.12"),
-    "7.3": Series("linux-headers-amd64", "linux-source-7.3", release=Release(
-        "trixie", "trixie-backports", ("make", "gcc", "g++", "gcc-14", "g++-14", "kmod", "pahole", "libelf1t64",
-                                       "libssl3t64"))),
-    "arm64": Series("linux-headers-arm64", "linux-source-6.1", arch=ARM64),
-}
+# What builds modules, beside the compiler of a release.
+BUILDS = ("make", "gcc", "g++", "kmod", "pahole")
+BOOKWORM = Release("bookworm", "bookworm", (*BUILDS, "gcc-12", "g++-12", "libelf1", "libssl3"))
+TRIXIE = Release("trixie", "trixie-backports", (*BUILDS, "gcc-14", "g++-14", "libelf1t64", "libssl3t64"))
+
+
+def codename(release: Path = Path("/etc/os-release")) -> str:
+    """The host's release; Debian 12 if it is none that is known."""
+    text = release.read_text(encoding="utf-8") if release.is_file() else ""
+    match = re.search(r"^VERSION_CODENAME=(\w+)$", text, re.MULTILINE)
+    return match[1] if match and match[1] == TRIXIE.name else BOOKWORM.name
+
+
+def known(host: str) -> dict[str, Series]:
+    """All kernels by name, as a host of that release comes by them."""
+    meta = "linux-headers-amd64"
+    if host == TRIXIE.name:
+        own, others = "6.12", {"6.1": Series(meta, "linux-source-6.1", release=BOOKWORM)}
+    else:
+        own, others = "6.1", {"6.12": Series("linux-headers-6.12-amd64", "linux-source-6.12"),
+                              "arm64-6.12": Series("linux-headers-6.12-arm64", "linux-source-6.12", arch=ARM64)}
+    return {
+        own: Series(meta, f"linux-source-{own}", installed=True),
+        **others,
+        "7.3": Series(meta, "linux-source-7.3", release=TRIXIE),
+        "arm64": Series("linux-headers-arm64", f"linux-source-{own}", arch=ARM64),
+    }
+
+
+KERNELS = known(codename())
 
 
 @dataclass(frozen=True)

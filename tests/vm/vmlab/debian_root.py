@@ -90,8 +90,8 @@ def find(cache: Cache, name: str) -> Root | None:
             raise KernelError(f"no root of Debian {release.name}:\n{done.stdout[-1000:]}")
         lists = folder / "etc/apt/sources.list"
         kind, place = lists.read_text(encoding="utf-8").split()[:2]
-        lists.write_text("".join(f"{kind} {place} {suite} main\n" for suite in (release.name, release.kernels)),
-                         encoding="utf-8")
+        suites = dict.fromkeys((release.name, release.kernels))
+        lists.write_text("".join(f"{kind} {place} {suite} main\n" for suite in suites), encoding="utf-8")
         Root(folder, release, cache.root).refresh()
 
     entry = cache.entry("root", ["1", release.name, release.kernels, *release.programs], build)

@@ -30,6 +30,22 @@ def canonical(name: str) -> str:
     return "stock" if name in debian.KERNELS and debian.KERNELS[name].installed else name
 
 
+def plan(name: str) -> str:
+    """The plan of scenarios of a kernel."""
+    if name in series():
+        return "stock" if name == "stock" else "series"
+    return name.partition("-")[0]  # of another architecture one serves all series
+
+
+def series() -> tuple[str, ...]:
+    """The series of Debian's kernels for this architecture, by the names that they have here, the oldest first."""
+    return tuple(canonical(name) for name, s in sorted(debian.KERNELS.items(), key=_number) if s.arch is AMD64)
+
+
+def _number(item: tuple[str, object]) -> tuple[int, ...]:
+    return tuple(int(part) for part in item[0].split(".") if part.isdigit())
+
+
 def is_debian(name: str) -> bool:
     return name not in kernel_build.RECIPES
 

@@ -17,7 +17,8 @@ and may have
     BY_HAND               True, or names of variants: in no plan, with the reason beside it
     SPOILS                True: it makes the kernel complain, and judges the logs itself; its machines are its own
 
-A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel.
+A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel, `series` for
+every other series of Debian's kernels than the host's, or `pairs` (pairs.py).
 """
 
 from __future__ import annotations

@@ -49,8 +49,9 @@ def run(count: int, logs: Path) -> tuple[str, bool]:
         results = [Path(folder) / str(n) for n in range(count)]
         claims = Path(folder) / "claims"
         claims.mkdir()
-        running = [subprocess.Popen([sys.executable, *sys.argv, "--claims", str(claims),
-                                     "--result", str(result), "--logs", str(logs / f"share-{n + 1}")], env=environment)
+        running = [subprocess.Popen([sys.executable, *sys.argv, "--claims", str(claims), "--share", str(n),
+                                     "--result", str(result), "--logs", str(logs / f"share-{n + 1}")],
+                                    env=environment)
                    for n, result in enumerate(results)]
         try:
             for process in running:

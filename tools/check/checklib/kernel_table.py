@@ -13,11 +13,12 @@ WORDS = ("plan", "target", "release", "system", "commit", "day", "result")
 SUPPORTED = "cxxrt/build/check-kernel.sh"
 SERIES = re.compile(r"^series(?:_([a-z0-9]+))?='([^']*)'$", re.MULTILINE)
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$")
-# Kernels that are built for tests, by the name of their plan.
+# What is no plan of one of Debian's own kernels, by its name.
 BUILT = {
     "uml": "user-mode Linux with sanitizers",
     "debug": "x86 with sanitizers",
     "kcsan": "x86 with KCSAN",
+    "pairs": "Debian's own, in pairs",
 }
 HEAD = "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
 
@@ -63,8 +64,9 @@ def render(tree):
     rows = []
     for r in reports:
         kind = BUILT.get(r["plan"]) or describe(own_of(r["release"])[1])
+        series = ", ".join(series_of(each) for each in r["release"].split(", "))
         rows.append(
-            f"| {series_of(r['release'])}, {kind} | {r['release']} | {r['system']}, `make {r['target']}` "
+            f"| {series}, {kind} | {r['release']} | {r['system']}, `make {r['target']}` "
             f"| {r['result']} | {r['commit']}, {r['day']} |\n"
         )
     script = tree.by_path.get(SUPPORTED)

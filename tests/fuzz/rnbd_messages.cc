@@ -92,7 +92,17 @@ void extension_message(ByteView message, Transfer transfer)
 	MUST(!limits.ok() || (transfer.is_read() && transfer.size >= sizeof(DeviceLimitsResponse)));
 	auto discover = parse_discover(message, transfer);
 	MUST(!discover.ok() || (transfer.is_read() && transfer.size >= kMaxDiscoverSize));
-	MUST(states.ok() + identify.ok() + limits.ok() + discover.ok() <= 1);
+	auto reserve = parse_reserve(message, transfer);
+	MUST(states.ok() + identify.ok() + limits.ok() + discover.ok() + reserve.ok() <= 1);
+	if (!reserve.ok())
+		return;
+	const ReserveRequest &r = reserve->request;
+	MUST(transfer.is_read() && transfer.size >= reserve_answer_size(r.operation));
+	MUST(r.serial && !(r.ignore_key && r.operation != ReserveOperation::Register));
+	MUST(!only_reads(r.operation) || !(r.key || r.second_key));
+	const ReserveQuestion again = make_reserve(reserve->device, r);
+	MUST(!std::memcmp(message.data() + 4, reinterpret_cast<const char *>(&again) + 4,
+			  sizeof(again) - 4));
 }
 
 void extension_answer(ByteView message, std::uint32_t first)
@@ -121,6 +131,18 @@ void extension_answer(ByteView message, std::uint32_t first)
 			MUST(!name.empty() && name.size() <= 254);
 			MUST(name.find('\n') == name.size());
 		}
+	}
+	for (ReserveOperation op : {ReserveOperation::ReadKeys, ReserveOperation::Reserve}) {
+		auto reservations = ReserveView::parse(message, op);
+		if (!reservations.ok())
+			continue;
+		const u32 count = reservations->count();
+		MUST(count <= (op == ReserveOperation::ReadKeys ? kMaxReserveKeys : 0));
+		for (u32 i = 0; i < count; i++)
+			MUST(reservations->key(i));
+		const ReservationState &state = reservations->state();
+		MUST(state.type <= ReservationType::ExclusiveAccessAll);
+		MUST(state.type != ReservationType::None || !state.holder);
 	}
 	auto identity = parse_identify_response(message);
 	if (identity.ok()) {

@@ -104,6 +104,10 @@ def exports():
     return struct.pack("<HHIII", 0x8007, 0, 2, 0xFFFFFFFF, 1) + one + two
 
 
+def reserve(operation, kind=0, key=0, second=0, flags=0):
+    return struct.pack("<HHIQQQBBHI", 0x8008, 0, 5, 77, key, second, operation, kind, flags, 0)
+
+
 def device_limits(alignment=0):
     return struct.pack("<HHIIIII40x", 0x8005, 0, 4096, 65536, 262144, alignment & 0xFFFFFFFF, 1)
 
@@ -172,6 +176,11 @@ def seeds():
     yield "rnbd_messages", "wwid-name", rnbd_input(b"wwid:naa.5")
     yield "rnbd_messages", "discover", rnbd_input(struct.pack("<HHI", 0x8006, 0, 7), size=4096)
     yield "rnbd_messages", "discover-answer", rnbd_input(exports())
+    yield "rnbd_messages", "reserve-register", rnbd_input(reserve(1, 0, 1, 2, 1), size=24)
+    yield "rnbd_messages", "reserve-preempt", rnbd_input(reserve(5, 3, 1, 2), size=24)
+    yield "rnbd_messages", "reserve-keys", rnbd_input(reserve(7), size=4096)
+    answer = struct.pack("<HHIIIQQQ", 0x8009, 0, 9, 3, 2, 1, 1, 2)
+    yield "rnbd_messages", "reserve-answer", rnbd_input(answer)
     yield "rnbd_messages", "limits", rnbd_input(struct.pack("<HHI", 0x8004, 0, 5), size=64)
     yield "rnbd_messages", "limits-answer", rnbd_input(device_limits())
     yield "rnbd_messages", "limits-misaligned", rnbd_input(device_limits(-1))

@@ -104,14 +104,15 @@ TEST(Extension, MessageTypesNeedTheAgreement)
 	} kOwn[] = {{"0080", feature::device_states},
 		    {"0280", feature::identify},
 		    {"0480", feature::device_limits},
-		    {"0680", feature::discover}};
+		    {"0680", feature::discover},
+		    {"0880", feature::reservations}};
 	for (const auto &own : kOwn) {
 		const Bytes m = message(8, {{0, own.type}});
 		EXPECT_EQ(code(parse_message_type(view(m))), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), feature::all & ~own.feature)), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), own.feature)), 0);
 	}
-	for (const char *type : {"0180", "0380", "0580", "0780", "0880", "0600", "0100"})
+	for (const char *type : {"0180", "0380", "0580", "0780", "0980", "0A80", "0600", "0100"})
 		EXPECT_EQ(code(parse_message_type(view(message(8, {{0, type}})), ~0u)), -22);
 }
 

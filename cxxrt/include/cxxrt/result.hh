@@ -61,6 +61,7 @@ constexpr Error enospc = Error::from_errno(28);
 constexpr Error erofs = Error::from_errno(30);
 constexpr Error erange = Error::from_errno(34);
 constexpr Error enametoolong = Error::from_errno(36);
+constexpr Error ebade = Error::from_errno(52);
 constexpr Error ecomm = Error::from_errno(70);
 constexpr Error eproto = Error::from_errno(71);
 constexpr Error ebadmsg = Error::from_errno(74);

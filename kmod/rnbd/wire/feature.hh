@@ -17,6 +17,8 @@ constexpr u32 open_by_wwid = 1u << 4;
 constexpr u32 discover = 1u << 5;
 // AccessMode::Shared, in OPEN and in what DISCOVER tells.
 constexpr u32 shared_access = 1u << 6;
+// Persistent reservations that clients hold against each other.
+constexpr u32 reservations = 1u << 7;
 constexpr u32 all = device_states | identify | device_cache | device_limits | open_by_wwid |
 		    discover | shared_access;
 } // namespace feature

@@ -30,6 +30,8 @@ enum class MessageType : u16 {
 	DeviceLimitsResponse = 0x8005,
 	Discover = 0x8006,
 	DiscoverResponse = 0x8007,
+	Reserve = 0x8008,
+	ReserveResponse = 0x8009,
 };
 
 enum class AccessMode : u8 {
@@ -174,7 +176,8 @@ inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0
 	} kExtended[] = {{MessageType::DeviceStates, feature::device_states},
 			 {MessageType::Identify, feature::identify},
 			 {MessageType::DeviceLimits, feature::device_limits},
-			 {MessageType::Discover, feature::discover}};
+			 {MessageType::Discover, feature::discover},
+			 {MessageType::Reserve, feature::reservations}};
 	for (const auto &e : kExtended)
 		if ((features & e.feature) && h->is(e.type))
 			return e.type;

@@ -81,6 +81,25 @@ int set_up_request(blk_mq_tag_set *set, request *rq, Numbers...)
 	return 0;
 }
 
+// 6.4: reservations can be read.
+template <class Driver, class Keys> int read_keys(block_device *bdev, Keys *keys)
+{
+	return Driver::read_keys(bdev, keys->generation, keys->num_keys, keys->keys);
+}
+
+template <class Driver, class Held> int read_reservation(block_device *bdev, Held *held)
+{
+	return Driver::read_reservation(bdev, held->key, held->generation, held->type);
+}
+
+template <class Driver, class Operations> constexpr void set_reservation_reads(Operations &o)
+{
+	if constexpr (requires { o.pr_read_keys; }) {
+		o.pr_read_keys = read_keys<Driver>;
+		o.pr_read_reservation = read_reservation<Driver>;
+	}
+}
+
 } // namespace detail
 
 // A block device that is open, without a claim, until it is closed or destroyed.
@@ -148,6 +167,24 @@ constexpr void set_open_operations(block_device_operations &operations)
 template <class Driver> constexpr void set_geometry_operation(block_device_operations &operations)
 {
 	operations.getgeo = detail::get_geometry<Driver>;
+}
+
+// Persistent reservations. All may sleep, and return an errno or kPrConflict. They are, of Driver,
+//	int enrol(block_device *, u64 old_key, u64 new_key, u32 flags);	pr_register
+//	int reserve(block_device *, u64 key, pr_type, u32 flags);
+//	int release(block_device *, u64 key, pr_type);
+//	int preempt(block_device *, u64 key, u64 victim, pr_type, bool abort);
+//	int clear(block_device *, u64 key);
+//	int read_keys(block_device *, u32 &generation, u32 &count, u64 *keys);
+//	int read_reservation(block_device *, u64 &key, u32 &generation, pr_type &);
+template <class Driver> constexpr void set_reservation_operations(pr_ops &operations)
+{
+	operations.pr_register = Driver::enrol;
+	operations.pr_reserve = Driver::reserve;
+	operations.pr_release = Driver::release;
+	operations.pr_preempt = Driver::preempt;
+	operations.pr_clear = Driver::clear;
+	detail::set_reservation_reads<Driver>(operations);
 }
 
 // The operation that is called once for each request, before the set of tags can be used. May

@@ -22,6 +22,10 @@ constexpr blk_status_t kStsResvConflict = BLK_STS_RESV_CONFLICT;
 constexpr blk_status_t kStsResvConflict = BLK_STS_NEXUS;
 #endif
 
+// What operations of pr_ops return when others have the disk reserved (PR_STS_RESERVATION_CONFLICT;
+// before there was that name, SCSI disks returned their status as it is, which is the same).
+constexpr int kPrConflict = 0x18;
+
 // How a block device is opened.
 #if CXXRT_PROBE_blk_mode
 using BlockMode = blk_mode_t;

@@ -56,6 +56,7 @@
 #include <linux/path.h>
 #include <linux/percpu-refcount.h>
 #include <linux/percpu.h>
+#include <linux/pr.h>
 #include <linux/preempt.h>
 #include <linux/random.h>
 #include <linux/ratelimit.h>

@@ -46,12 +46,20 @@ IoJob *DiskQueue::next()
 	});
 }
 
+// Reservations may be others than when it came. What it wrote already is made durable all the same.
+bool DiskQueue::may_go_on(const IoJob &job) const
+{
+	return job.step == IoJob::Step::Durable || !mapping_.refuses(is_read(job));
+}
+
 void DiskQueue::submit_all()
 {
 	Plug together;
 	while (IoJob *job = next())
 		if (rtrs_srv_op_dead(job->op))
 			drop_waiting(*job, -ECONNABORTED);
+		else if (!may_go_on(*job))
+			drop_waiting(*job, err::ebade.code());
 		else
 			submit_waiting(*job);
 }
@@ -67,10 +75,14 @@ void DiskQueue::emptied(void *self)
 
 void DiskQueue::on_emptied()
 {
-	const bool ended = closed_.with([&](bool &closed) {
-		if (lines_.with([](const Lines &l) { return l.ending; }))
+	bool fenced = false;
+	const bool ended = closing_.with([&](Closing &c) {
+		fenced = cxxrt::exchange(c.fenced, false);
+		if (lines_.with([](const Lines &l) { return l.ending; })) {
+			c.finished = true;
 			return true;
-		closed = false;
+		}
+		c.closed = false;
 		gate_->open();
 		lines_.with([&](Lines &l) {
 			l.holding = false;
@@ -82,6 +94,8 @@ void DiskQueue::on_emptied()
 		});
 		return false;
 	});
+	if (fenced)
+		mapping_.drained();
 	if (ended)
 		mapping_.idle();
 	else
@@ -98,7 +112,7 @@ void DiskQueue::move_dead(JobList &from, JobList &dead)
 
 void DiskQueue::path_closing(Dropped &dropped)
 {
-	closed_.with([&](bool &closed) {
+	closing_.with([&](Closing &c) {
 		const bool ending = lines_.with([&](Lines &l) {
 			move_dead(l.held, dropped.held_);
 			move_dead(l.waiting, dropped.waiting_);
@@ -106,8 +120,22 @@ void DiskQueue::path_closing(Dropped &dropped)
 			return l.ending;
 		});
 		// While it is closed nothing has begun since.
-		if (!ending && !cxxrt::exchange(closed, true))
+		if (!ending && !cxxrt::exchange(c.closed, true))
 			gate_->close();
+	});
+}
+
+// If it is closed already, nothing has begun since that has not looked.
+bool DiskQueue::fence()
+{
+	return closing_.with([&](Closing &c) {
+		if (c.finished || cxxrt::exchange(c.fenced, true))
+			return false;
+		if (!cxxrt::exchange(c.closed, true)) {
+			lines_.with([](Lines &l) { l.holding = true; });
+			gate_->close();
+		}
+		return true;
 	});
 }
 
@@ -122,12 +150,12 @@ void DiskQueue::Dropped::answer()
 void DiskQueue::end()
 {
 	JobList held;
-	closed_.with([&](bool &closed) {
+	closing_.with([&](Closing &c) {
 		lines_.with([&](Lines &l) {
 			l.ending = true;
 			held.take_all(l.held);
 		});
-		if (!cxxrt::exchange(closed, true))
+		if (!cxxrt::exchange(c.closed, true))
 			gate_->close();
 	});
 	while (IoJob *job = held.pop_front())

@@ -13,7 +13,9 @@
 // gate closes; what comes is held back, without being counted by the gate; when the last one has
 // left, it opens, and who was held back goes to the end of the line.
 //
-// The end of the mapping is the same but that the gate stays closed.
+// The end of the mapping is the same but that the gate stays closed. When a reservation takes
+// rights away (fence), it is a barrier without anybody whose requests are dropped: those that may
+// not begin any more are refused when their turn comes.
 #pragma once
 
 #include <cxxrt/gate.hh>
@@ -90,6 +92,10 @@ public:
 	// Once: refuses all I/O that has not entered, and calls Mapping::idle() when the rest has
 	// ended.
 	void end();
+	// Mapping::refuses() says more than before: I/O that has entered without looking at that is
+	// under way, and Mapping::drained() will be called when it has ended. False if nothing is,
+	// or if that is waited for already.
+	[[nodiscard]] bool fence();
 
 private:
 	template <class T, class... Args>
@@ -100,6 +106,7 @@ private:
 	void on_emptied();
 	void submit_all();
 	IoJob *next();
+	bool may_go_on(const IoJob &job) const;
 
 	Mapping &mapping_;
 	cxxrt::Box<cxxrt::Gate> gate_;
@@ -111,8 +118,13 @@ private:
 		bool ending = false;
 	};
 	cxxrt::Guarded<Lines, cxxrt::SpinLock> lines_{cxxrt::lock_class<"rnbd-server line">()};
-	// Held while the gate is closed or opened; it is closed until on_emptied().
-	cxxrt::Guarded<bool, cxxrt::Mutex> closed_{cxxrt::lock_class<"rnbd-server gate">(), false};
+	// Held while the gate is closed or opened.
+	struct Closing {
+		bool closed = false;   // until on_emptied()
+		bool fenced = false;   // drained() has to be called then
+		bool finished = false; // all I/O has ended, for ever
+	};
+	cxxrt::Guarded<Closing, cxxrt::Mutex> closing_{cxxrt::lock_class<"rnbd-server gate">()};
 	cxxrt::Work<DiskQueue, &DiskQueue::on_emptied> emptied_work_{this};
 	cxxrt::Work<DiskQueue, &DiskQueue::submit_all> submit_work_{this};
 	// A queue of its own, of one item at a time, so that a disk that hangs takes no other's

@@ -82,10 +82,10 @@ public:
 	// In a work item, which may wait for hours.
 	template <class F> void wait_idle(F &&condition) { changed_.wait_idle(condition); }
 	// ETIMEDOUT when the client's few places for messages are needed for other devices.
-	template <class F> Status wait_patiently(F &&condition)
+	enum : unsigned int { kPatienceMs = 10'000 };
+	template <class F> Status wait_patiently(F &&condition, unsigned int ms = kPatienceMs)
 	{
-		constexpr unsigned int kPatienceMs = 10'000;
-		return changed_.wait_for(msecs_to_jiffies(kPatienceMs), condition);
+		return changed_.wait_for(msecs_to_jiffies(ms), condition);
 	}
 	// Ended by a fatal signal with EINTR.
 	template <class F> Status wait_killable(F &&condition)

@@ -189,9 +189,13 @@ noinline __cold void log_refusal(const Session &session, const rtrs_srv_request 
 {
 	const Status s =
 	    check_io(fields, transfer_of(request), mapping.limits(request.dir == RTRS_WRITE), io);
-	if (!s.ok()) [[unlikely]]
+	if (!s.ok()) [[unlikely]] {
 		log_refusal(session, request, s.error());
-	return s;
+		return s;
+	}
+	if (mapping.refuses(io.operation == Operation::Read)) [[unlikely]]
+		return err::ebade;
+	return {};
 }
 
 // The mapping of this request, entered; null if the job is held back; or an error.

@@ -30,6 +30,11 @@ struct IoJob {
 	bio io;		      // ends in a flexible array
 };
 
+inline bool is_read(const IoJob &job)
+{
+	return (job.opf & REQ_OP_MASK) == REQ_OP_READ;
+}
+
 // The job has entered its mapping and its turn has come; may sleep.
 void submit_waiting(IoJob &job);
 // Ends a job that has entered and is not with the block layer. Any context.

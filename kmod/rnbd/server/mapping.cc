@@ -5,6 +5,7 @@
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/module.hh>
+#include <rnbd/server/shared_disk.hh>
 #include <rnbd/server/session.hh>
 
 namespace rnbd::server {
@@ -12,8 +13,9 @@ namespace rnbd::server {
 Mapping::Mapping(Session &session, BlockDevice device, const OpenRequest &request, const Told &told,
 		 cxxrt::Box<ExportUse> use)
     : session_(cxxrt::Ref<Session>::share(&session)), exports_(session.module().exports()),
-      device_(cxxrt::move(device)), access_mode_(request.access_mode), name_(request.name),
-      told_(told), cache_(told.properties.writeback), max_io_bytes_(session.max_io_bytes()),
+      disks_(session.module().disks()), device_(cxxrt::move(device)),
+      access_mode_(request.access_mode), name_(request.name), told_(told),
+      cache_(told.properties.writeback), max_io_bytes_(session.max_io_bytes()),
       use_(cxxrt::move(use))
 {
 	exports_.born();
@@ -82,6 +84,12 @@ void Mapping::idle()
 	finish_work_.queue(session_->module().endings());
 }
 
+void Mapping::drained()
+{
+	if (disk_->drained())
+		exports_.wake();
+}
+
 // No I/O is under way any more.
 void Mapping::finish()
 {
@@ -98,6 +106,7 @@ void Mapping::finish()
 	// 3. The access right is given back. The device is still open, so the export's key, its
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
+	disks_.leave(*this);
 	// 4. Nobody knows it any more, once its configured export has forgotten it.
 	use_.reset();
 	device_.close();

@@ -16,6 +16,7 @@
 #include <rnbd/pure/access.hh>
 #include <rnbd/pure/cache_news.hh>
 #include <rnbd/pure/losses.hh>
+#include <rnbd/pure/reservations.hh>
 #include <rnbd/server/block_device.hh>
 #include <rnbd/server/disk_queue.hh>
 #include <rnbd/wire/extension.hh>
@@ -28,6 +29,8 @@ class Export;
 class ExportUse;
 class Exports;
 class Session;
+class SharedDisk;
+class SharedDisks;
 
 class Mapping : public cxxrt::RefCounted<Mapping> {
 public:
@@ -63,6 +66,14 @@ public:
 	bool has_cache() const { return device_.has_cache(); }
 	// The device has a cache that the client knows nothing of.
 	bool hides_cache() const { return cache_.unaware() && device_.has_cache(); }
+	// By the reservations of its disk, which may change at any time: DiskQueue::fence() finds
+	// who has looked before.
+	bool refuses(bool read) const
+	{
+		return READ_ONCE(refused_) & (read ? refusal::reads : refusal::writes);
+	}
+	// All I/O has ended that began before fence(). By the queue, in process context.
+	void drained();
 
 	// ---- for messages: under the lock of the session's table, in which it stands
 	// As it is now; the answer with that serial tells it, to a client that has followed the one
@@ -100,6 +111,11 @@ public:
 	DeviceId id() const { return id_; }
 	void set_id(DeviceId id) { id_ = id; }
 
+	// What is refused: a set of refusal::. Under the lock of SharedDisks, as the next two.
+	u8 refused() const { return refused_; }
+	void refuse(u8 what) { WRITE_ONCE(refused_, what); }
+	SharedDisk *disk_ = nullptr; // from join() to leave(), between which it may be read without
+	cxxrt::ListNode on_disk_;
 	// Both guarded by the lock of Exports.
 	Export *export_ = nullptr;
 	cxxrt::ListNode in_export_;
@@ -124,8 +140,10 @@ private:
 
 	cxxrt::Ref<Session> session_;
 	Exports &exports_;
+	SharedDisks &disks_;
 	BlockDevice device_;
 	const AccessMode access_mode_;
+	u8 refused_ = refusal::none;
 	const DeviceName name_;
 	DeviceId id_{};
 	// As the answers to OPEN and IDENTIFY tell it. Capacity, block size and read-only state are

@@ -40,6 +40,8 @@ Result<u32> Session::handle_message(const rtrs_srv_request &request)
 		return handle_device_limits(request);
 	case MessageType::Discover:
 		return handle_discover(request);
+	case MessageType::Reserve:
+		return handle_reserve(request);
 	default:
 		return err::einval;
 	}
@@ -122,6 +124,11 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const rtrs_srv_o
 // the moment it stands there anybody may be faster than a failure of that.
 Status Session::publish(Mapping &mapping)
 {
+	Status joined = module_.disks().join(mapping);
+	if (!joined.ok()) {
+		mapping.end();
+		return joined;
+	}
 	Status reserved = table_.with([&](Table &t) -> Status {
 		if (t.down)
 			return err::enotconn;

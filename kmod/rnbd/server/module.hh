@@ -12,6 +12,7 @@
 #include <rnbd/server/device_look.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/server.h>
+#include <rnbd/server/shared_disk.hh>
 #include <rtrs/rtrs.h>
 
 namespace rnbd::server {
@@ -43,6 +44,7 @@ public:
 	const char *server_id() const { return server_id_.c_str(); }
 	DeviceLooks &looks() { return looks_; }
 	Exports &exports() { return exports_; }
+	SharedDisks &disks() { return *disks_; }
 	// Where mappings and sessions end, each in an item that waits for its own disk only.
 	const cxxrt::Workqueue &endings() const { return endings_; }
 	ConfiguredExports &configured() { return configured_; }
@@ -71,6 +73,9 @@ private:
 	void show_serving(cxxrt::SysfsText &text);
 	Status store_serving(TextView text, cxxrt::SysfsCall &call);
 	void show_instance(cxxrt::SysfsText &text);
+	void show_reservations(cxxrt::SysfsText &text);
+	void show_clear_reservations(cxxrt::SysfsText &text);
+	Status store_clear_reservations(TextView text, cxxrt::SysfsCall &call);
 
 	const char *search_path_;
 	cxxrt::TextBuffer<kServerIdSize> server_id_;
@@ -82,6 +87,8 @@ private:
 	// Held while it starts or stops, which waits for sessions: none of theirs takes it.
 	cxxrt::Guarded<Serving, cxxrt::Mutex> serving_{cxxrt::lock_class<"rnbd-server serving">()};
 
+	// Longer than the files that tell of it.
+	cxxrt::Box<SharedDisks> disks_;
 	// /sys/class/rnbd-server/ctl/; destroyed in the opposite order.
 	cxxrt::DeviceClass device_class_;
 	cxxrt::ClassDevice ctl_;

@@ -122,6 +122,9 @@ Result<cxxrt::ClassDevice> Module::create_ctl()
 	static constexpr File kFiles[] = {
 	    File::read_write("serving", &Module::show_serving, &Module::store_serving),
 	    File::read_only("instance", &Module::show_instance),
+	    File::read_only("reservations", &Module::show_reservations),
+	    File::read_write("clear_reservations", &Module::show_clear_reservations,
+			     &Module::store_clear_reservations),
 	};
 	return cxxrt::ClassDevice::create(device_class_, "ctl", this, kFiles);
 }
@@ -142,6 +145,25 @@ Status Module::store_serving(TextView text, cxxrt::SysfsCall &)
 		else if (!s.server)
 			TRY(start(s));
 		return {};
+	});
+}
+
+void Module::show_reservations(cxxrt::SysfsText &text)
+{
+	disks_->show(text);
+}
+
+void Module::show_clear_reservations(cxxrt::SysfsText &text)
+{
+	text.print("Usage: echo <disk> > clear_reservations\n");
+}
+
+Status Module::store_clear_reservations(TextView text, cxxrt::SysfsCall &)
+{
+	return serving_.with([&](Serving &s) -> Status {
+		if (s.ending)
+			return err::enodev;
+		return disks_->clear(text);
 	});
 }
 

@@ -131,6 +131,8 @@ private:
 	Result<u32> handle_device_states(const rtrs_srv_request &request);
 	Result<u32> handle_identify(const rtrs_srv_request &request);
 	Result<u32> handle_device_limits(const rtrs_srv_request &request);
+	// reserve.cc; likewise.
+	Result<u32> handle_reserve(const rtrs_srv_request &request);
 	// discover.cc; likewise.
 	Result<u32> handle_discover(const rtrs_srv_request &request);
 	DiscoveredExport describe(const ConfiguredExports::Seen &seen) const;

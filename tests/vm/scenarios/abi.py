@@ -77,6 +77,8 @@ FORMATS = {
     f"{SERVER_PATH}/stats/reset_all": RESET_ALL,
     "/sys/class/rnbd-server/ctl/serving": "1",
     "/sys/class/rnbd-server/ctl/instance": "0",
+    "/sys/class/rnbd-server/ctl/reservations": "",
+    "/sys/class/rnbd-server/ctl/clear_reservations": "Usage: echo <disk> > clear_reservations",
     "/sys/class/rnbd-client/ctl/map_device": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*device_path=(?:.|\n)*",
     "/sys/class/rnbd-client/ctl/discover": r"Usage: echo (?:.|\n)*sessname=(?:.|\n)*",
     "/sys/class/rnbd-client/ctl/discovered": r"1 sessname=vm\nend 1 paths",

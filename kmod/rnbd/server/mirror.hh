@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0
+// What this server itself holds of a disk's persistent reservations, to keep other initiators out
+// while clients keep each other out (protocol D.5). To the disk all clients are this one machine.
+//
+// The key is the server's own. A registration of this machine under another key belongs to somebody
+// else, who is left alone; one under this key is left from a life that ended without a word.
+#pragma once
+
+#include <cxxrt/kernel.hh>
+#include <rnbd/wire/reserve.hh>
+
+namespace rnbd::server {
+
+// Whether the device can have reservations at all: EOPNOTSUPP if not, as its driver knows none, or
+// it is a part of a disk only. Any context.
+Status check_reservations(block_device *bdev);
+
+// One user at a time.
+class Mirror {
+public:
+	struct Wanted {
+		bool registered;
+		ReservationType type; // one for registrants, or none; with registered only
+	};
+
+	// Until all is as it is wanted, or up to the first that the disk refuses. EBADE for a
+	// conflict, EBUSY if it can't be asked now, EOPNOTSUPP if it knows no reservations. May
+	// sleep as long as the disk does.
+	Status follow(block_device *bdev, u64 key, const Wanted &wanted);
+	bool registered() const { return registered_; }
+	// The disk is another one now, or came by another way.
+	void forget() { *this = Mirror(); }
+
+private:
+	Status enrol(block_device *bdev, u64 key);
+	Status change_type(block_device *bdev, u64 key, ReservationType type);
+
+	bool registered_ = false;
+	ReservationType type_ = ReservationType::None;
+};
+
+} // namespace rnbd::server

@@ -119,6 +119,13 @@ public:
 	// The result of that or a later OPEN. ENODEV when the device is unmapped meanwhile, EINTR.
 	Status await_open(u32 number);
 
+	// An operation on the reservations of the disk, whose serial is given here: the answer,
+	// which ReserveView takes. EOPNOTSUPP if the server has none, EBADE for a conflict, EIO
+	// when there is no path for as long as requests wait for one, ENODEV when it is unmapped,
+	// EINTR, or what the server answers. Sleeps, as long as the server's disk and its victims
+	// do.
+	Result<Ref<Message>> reserve(ReserveRequest r);
+
 	// For the attributes. ENOENT unless Mapped, EINVAL for a size the disk can't have.
 	Status resize(Sectors capacity);
 	// EBUSY, EALREADY, ENODEV, or the result of an OPEN. Sleeps.
@@ -159,6 +166,11 @@ private:
 	Status take_opened(Link &link, const OpenedDevice &opened);
 	Status check_unchanged(const OpenedDevice &now) const;
 	void check_losses(const OpenedDevice &now);
+	// reserve.cc
+	Result<Ref<Message>> reserve_alone(const ReserveRequest &r);
+	Result<Ref<Message>> reserve_once(const ReserveRequest &r);
+	Status await_path_to_reserve(u64 missed);
+	Status pause_to_reserve();
 	// device_publish.cc
 	Status publish(int no_path_timeout);
 	Status add_to_system();
@@ -195,7 +207,8 @@ private:
 	bool say_close_ = false;	// unmap sends CLOSE; set by who claims it
 
 	cxxrt::Guarded<Opens, cxxrt::SpinLock> opens_;
-	cxxrt::WaitQueue changed_; // an OPEN ended, or unmapped
+	cxxrt::WaitQueue changed_; // an OPEN ended, or reserve(), or unmapped
+	bool reserving_ = false;   // somebody is in reserve()
 	cxxrt::RefWork<Device, &Device::run_open> open_work_;
 	int open_error_ = 0; // that the log has; of open_work_, as is
 	MessageReserve reserve_;

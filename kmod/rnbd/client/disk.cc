@@ -4,6 +4,7 @@
 #include <cxxrt/block.hh>
 #include <cxxrt/sysfs.hh>
 #include <rnbd/client/device.hh>
+#include <rnbd/client/reserve.hh>
 #include <rnbd/client/session.hh>
 
 namespace rnbd::client {
@@ -66,6 +67,7 @@ constinit const block_device_operations kDiskOperations = [] {
 	o.set_read_only = set_disk_read_only;
 	cxxrt::set_geometry_operation<Geometry>(o);
 	o.free_disk = free_disk;
+	o.pr_ops = &kReservationOperations;
 	return o;
 }();
 

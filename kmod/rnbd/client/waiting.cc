@@ -117,6 +117,11 @@ Verdict WaitingRequests::admit(request *rq, Cause cause)
 	});
 }
 
+Verdict WaitingRequests::judge(u64 missed_ns)
+{
+	return room_.with([&](Room &room) { return room.rule.judge(missed_ns, ktime_get_ns()); });
+}
+
 u32 WaitingRequests::count()
 {
 	return room_.with([](Room &room) { return room.count; });

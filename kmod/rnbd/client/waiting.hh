@@ -37,6 +37,8 @@ public:
 	// For a request that was started and met no path. Wait: it is kept, and the caller does not
 	// touch it any more. Any context.
 	NoPathRule::Verdict admit(request *rq, Cause cause);
+	// The same of something that is no request and waits by itself. Any context.
+	NoPathRule::Verdict judge(u64 missed_ns);
 	u32 count();
 
 private:

@@ -28,13 +28,13 @@ Wwid wwid(std::string_view t)
 const char *const kMagic = "726E62642B657874";
 
 const Bytes kQuestion =
-    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "7F"}});
+    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "FF"}});
 const Bytes kAnswer = message(36, {{0, "0100"},
 				   {4, "02"},
 				   {8, kMagic},
 				   {16, "8877665544332211"},
 				   {24, "A8A7A6A5A4A3A2A1"},
-				   {32, "7F"}});
+				   {32, "FF"}});
 } // namespace
 
 TEST(Extension, Negotiation)

@@ -20,7 +20,7 @@ constexpr u32 shared_access = 1u << 6;
 // Persistent reservations that clients hold against each other.
 constexpr u32 reservations = 1u << 7;
 constexpr u32 all = device_states | identify | device_cache | device_limits | open_by_wwid |
-		    discover | shared_access;
+		    discover | shared_access | reservations;
 } // namespace feature
 
 } // namespace rnbd

@@ -246,6 +246,14 @@ std::string bad_priority(Client &c, const Target &)
 	return first_of({a.kind == Answer::Kind::Came ? "" : "no answer", expect_alive(c)});
 }
 
+// A session that has agreed on all there is.
+std::string introduce(Client &c)
+{
+	constexpr size_t kInfo = sizeof(rnbd::SessionInfo);
+	return expect_answer(
+	    c.call(c.make_read(0, bytes_of(rnbd::make_extended_session_info(1)), kInfo, kInfo)), 0);
+}
+
 Answer discover(Client &c, uint32_t first, uint32_t room, size_t size = 8)
 {
 	Bytes m = bytes_of(rnbd::make_discover(first));
@@ -258,14 +266,75 @@ Answer discover(Client &c, uint32_t first, uint32_t room, size_t size = 8)
 std::string bad_discover(Client &c, const Target &)
 {
 	constexpr uint32_t kRoom = rnbd::kMaxDiscoverSize;
-	constexpr size_t kInfo = sizeof(rnbd::SessionInfo);
-	const Bytes info = bytes_of(rnbd::make_extended_session_info(1));
 	const Client::Request written = c.make_write(0, bytes_of(rnbd::make_discover(0)));
-	return first_of(
-	    {expect_answer(c.call(c.make_read(0, info, kInfo, kInfo)), 0),
-	     expect_refused(discover(c, 0, kRoom, 7)), expect_refused(discover(c, 0, kRoom - 1)),
-	     expect_refused(c.call(written)), expect_answer(discover(c, 0, kRoom), 0),
-	     expect_answer(discover(c, rnbd::kNoMoreExports, kRoom), 0), expect_alive(c)});
+	return first_of({introduce(c), expect_refused(discover(c, 0, kRoom, 7)),
+			 expect_refused(discover(c, 0, kRoom - 1)), expect_refused(c.call(written)),
+			 expect_answer(discover(c, 0, kRoom), 0),
+			 expect_answer(discover(c, rnbd::kNoMoreExports, kRoom), 0),
+			 expect_alive(c)});
+}
+
+Answer reserve(Client &c, rnbd::ReserveQuestion m, uint32_t room = rnbd::kMaxReserveKeysSize,
+	       size_t size = sizeof(rnbd::ReserveQuestion))
+{
+	Bytes bytes = bytes_of(m);
+	bytes.resize(size);
+	return c.call(c.make_read(0, bytes, room, room));
+}
+
+// Every field that can be wrong, of a device that has no reservations anyway, and of none.
+std::string bad_reserve(Client &c, const Target &t)
+{
+	constexpr int kNotSupported = -95;
+	using rnbd::ReserveQuestion;
+	const auto good = [&] {
+		return rnbd::make_reserve({c.device_id()},
+					  {.operation = rnbd::ReserveOperation::Register,
+					   .type = rnbd::ReservationType::None,
+					   .ignore_key = false,
+					   .serial = 1,
+					   .key = 0,
+					   .second_key = 2});
+	};
+	const auto bad = [&](auto change) {
+		ReserveQuestion m = good();
+		change(m);
+		return expect_answer(reserve(c, m), kInvalid);
+	};
+	ReserveQuestion keys = good();
+	keys.operation = 7;
+	keys.second_key = 0;
+	ReserveQuestion nowhere = good();
+	nowhere.device_id = c.device_id() + 1;
+	return first_of({// Before the agreement nobody knows it.
+			 expect_answer(reserve(c, good()), kInvalid),
+			 introduce(c),
+			 expect_answer(open_in_turn(c, t.device, kMigration), 0),
+			 expect_answer(reserve(c, good()), kNotSupported),
+			 expect_answer(reserve(c, keys), kNotSupported),
+			 expect_answer(reserve(c, nowhere), kNotConnected),
+			 expect_refused(reserve(c, good(), 23)),
+			 expect_refused(reserve(c, keys, 4095)),
+			 expect_refused(reserve(c, good(), 4096, 39)),
+			 expect_refused(c.call(c.make_write(0, bytes_of(good())))),
+			 bad([](auto &m) { m.operation = 0; }),
+			 bad([](auto &m) { m.operation = 9; }),
+			 bad([](auto &m) { m.operation = 255; }),
+			 bad([](auto &m) { m.type = 1; }),
+			 bad([](auto &m) { m.flags = 2; }),
+			 bad([](auto &m) { m.flags = 0xffff; }),
+			 bad([](auto &m) { m.reserved = 1; }),
+			 bad([](auto &m) { m.serial = 0; }),
+			 bad([](auto &m) {
+				 m.operation = 2;
+				 m.second_key = 0;
+				 m.type = 7;
+			 }),
+			 bad([](auto &m) {
+				 m.operation = 4;
+				 m.type = 255;
+			 }),
+			 expect_alive(c)});
 }
 
 } // namespace
@@ -285,6 +354,7 @@ std::vector<Attack> rnbd_attacks()
 	    bad_open("mode-255", "/dev/ram0", 255),
 	    established("open-small-answer", "G.2 OPEN", small_open_answer),
 	    established("discover", "D.5 DISCOVER", bad_discover),
+	    established("reserve", "D.5 Reservations", bad_reserve),
 	    established("open-aliases", "G.3-1", aliases),
 	    opened("close-concurrent", "G.3-2", concurrent_close),
 	    opened("io-while-closing", "G.1-17", io_while_closing),
@@ -321,7 +391,7 @@ std::vector<Attack> rnbd_attacks()
 	    short_message(MessageType::Io, 23),
 	    short_message(MessageType::Close, 7),
 	};
-	for (uint16_t type : {1, 3, 6, 0x8006, 0xffff})
+	for (uint16_t type : {1, 3, 6, 0x8006, 0x8008, 0xffff})
 		all.push_back(unknown_message(type));
 	return all;
 }

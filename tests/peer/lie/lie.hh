@@ -30,6 +30,7 @@ enum class Kind {
 	Open,
 	Close,
 	Discover, // who lies about it has agreed on it in SESS_INFO
+	Reserve,  // likewise
 	Read,	  // at kLieSector
 	Write,	  // at kLieSector
 	Other,
@@ -133,6 +134,7 @@ std::vector<Lie> key_lies();
 std::vector<Lie> capsule_lies();
 std::vector<Lie> rnbd_lies();
 std::vector<Lie> discover_lies();
+std::vector<Lie> reserve_lies();
 std::vector<Lie> silence_lies();
 std::vector<Lie> proof_lies(const Key &key);
 

@@ -342,7 +342,10 @@ Kind Path::serve(const Request &request, Response &response)
 				      h.transfer_size().value};
 	response.set(0, false);
 	const rnbd::Extension extension{
-	    .features = lie_.about == Kind::Discover ? rnbd::feature::discover : 0, .instance = 1};
+	    .features = lie_.about == Kind::Discover  ? rnbd::feature::discover
+			: lie_.about == Kind::Reserve ? rnbd::feature::reservations
+						      : 0,
+	    .instance = 1};
 	auto type = rnbd::parse_message_type(message, extension.features);
 	if (!type.ok()) {
 		complain_of_request("an unknown message came");
@@ -371,6 +374,11 @@ Kind Path::serve(const Request &request, Response &response)
 			complain_of_request("DISCOVER is malformed");
 		response.data = describe_exports();
 		return Kind::Discover;
+	case rnbd::MessageType::Reserve:
+		if (!rnbd::parse_reserve(message, transfer).ok())
+			complain_of_request("RESERVE is malformed");
+		response.data = bytes_of(rnbd::make_reserve_response({}, 0));
+		return Kind::Reserve;
 	case rnbd::MessageType::Close:
 		if (!rnbd::parse_close(message, transfer).ok())
 			complain_of_request("CLOSE is malformed");

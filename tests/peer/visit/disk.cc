@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <linux/pr.h>
 #include <memory>
 #include <random>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace peer {
@@ -62,6 +64,19 @@ int MappedDisk::unmap(const char *mode)
 int MappedDisk::discover()
 {
 	return put(kControl + "/discover", "sessname=" + session_ + "\n");
+}
+
+// A status that is none of errno is a conflict.
+int MappedDisk::reserve() const
+{
+	const int fd = open(("/dev/" + disk_).c_str(), O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	pr_registration registration{.old_key = 0, .new_key = 1, .flags = 0, .__pad = 0};
+	const int status = ioctl(fd, IOC_PR_REGISTER, &registration);
+	const int code = status < 0 ? -errno : status;
+	close(fd);
+	return code;
 }
 
 int MappedDisk::set_request_timeout(unsigned seconds) const

@@ -25,6 +25,8 @@ public:
 	bool read_back();
 	// The errno of a question what the server exports, in the session of the disk.
 	int discover();
+	// The errno of a registration with the disk, or what its driver says; see EBADE.
+	int reserve() const;
 	int reconnect() { return command("reconnect"); }
 	int disconnect() { return command("disconnect"); }
 	// Of its path; 0 or a negative errno.

@@ -158,6 +158,11 @@ std::string do_more(const std::string &word, MappedDisk &d)
 		const std::string got = name_of(d.discover());
 		return "discover-" + got == word ? "" : "discover: got " + got + ", want " + word;
 	}
+	if (word.starts_with("reserve-")) {
+		const int code = d.reserve();
+		const std::string got = code > 0 ? "CONFLICT" : name_of(-code);
+		return "reserve-" + got == word ? "" : "reserve: got " + got + ", want " + word;
+	}
 	if (word == "reconnect-refused")
 		return come_back_refused(d);
 	if (word == "reconnect-stays-closed")

@@ -317,7 +317,8 @@ def run(lab: Lab) -> None:
             if machine.alive:
                 machine.try_run("for d in /sys/block/rnbd*/rnbd; do [ ! -e $d ] || echo force >$d/unmap_device; done")
         lab.server.try_run("rmmod rnbd_client rtrs_client", 90)
-        lab.server.try_run(f"for i in $(seq 50); do rmdir {TREE}/* 2>/dev/null && break; sleep 0.2; done\n"
+        lab.server.try_run(f"for i in $(seq 50); do\n[ ! -d {TREE} ] || rmdir {TREE}/* 2>/dev/null || {{ sleep 0.2; "
+                           "continue; }\nbreak\ndone\n"
                            "rmmod rnbd_server rtrs_server rtrs_core", 90)
         lab.server.try_run("dmsetup remove --noudevsync --retry shared")
         lio.remove_disk(lab.server)

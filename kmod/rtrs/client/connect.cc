@@ -179,13 +179,31 @@ Status ClientConnection::await(Step step, unsigned long timeout)
 Status ClientConnection::establish()
 {
 	path_.set_resolving(true);
-	const Status resolved = resolve_address();
+	Status resolved = ask_for_address();
+	if (resolved.ok())
+		resolved = await_address();
 	path_.set_resolving(false);
 	TRY(resolved);
+	TRY(prepare());
+	TRY(request());
+	return await_acceptance();
+}
+
+Status ClientConnection::prepare()
+{
 	TRY(path_.use_device(id_));
 	TRY(create_queues_for_role());
-	TRY(resolve_route());
-	TRY(request_connection());
+	return ask_for_route(kAskAgainMs);
+}
+
+Status ClientConnection::request()
+{
+	TRY(await_route());
+	return request_connection();
+}
+
+Status ClientConnection::await_acceptance()
+{
 	const Status s = await(Step::Established, path_.answer_timeout());
 	if (!s.ok() && s.error() == err::etimedout)
 		path_.heard_nothing();
@@ -197,12 +215,10 @@ Status ClientConnection::establish()
 // again soon. So it gets a second only, and is asked anew, all in all for the connect timeout.
 // With an id of its own each time: who resolves a second time by one id may have to wait for the
 // work item of the first, on a queue without a rescuer (Documentation/locking.md).
-Status ClientConnection::resolve_address()
+Status ClientConnection::await_address()
 {
-	const unsigned long end = jiffies + msecs_to_jiffies(kConnectTimeoutMs);
+	const unsigned long end = asked_ + msecs_to_jiffies(kConnectTimeoutMs);
 	for (;;) {
-		const unsigned long again = jiffies + msecs_to_jiffies(kAskAgainMs);
-		TRY(ask_for_address());
 		const Status s = await(Step::AddressResolved, kStepTimeout);
 		if (s.ok() || step() != Step::Unresolved)
 			return s;
@@ -212,8 +228,9 @@ Status ClientConnection::resolve_address()
 			path_.heard_nothing();
 			return err::ehostunreach;
 		}
-		TRY(path_.sleep_until(again));
+		TRY(path_.sleep_until(asked_ + msecs_to_jiffies(kAskAgainMs)));
 		drop_id();
+		TRY(ask_for_address());
 	}
 }
 
@@ -230,6 +247,7 @@ Status ClientConnection::ask_for_address()
 	rtrs_addr_pair copy = pair;
 	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
 	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
+	asked_ = jiffies;
 	smp_store_release(&step_, Step::Asking);
 	const Status asking = Status::from_code(
 	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kAskAgainMs));
@@ -243,21 +261,26 @@ Status ClientConnection::ask_for_address()
 
 // InfiniBand: a question to the subnet's manager, which may get lost, or be one of many. Elsewhere
 // nobody is asked.
-Status ClientConnection::resolve_route()
+Status ClientConnection::await_route()
 {
-	for (u32 ms = kAskAgainMs;; ms *= 2) {
-		smp_store_release(&step_, Step::AddressResolved);
-		TRY(Status::from_code(rdma_resolve_route(id_, ms)));
+	for (u32 ms = 2 * kAskAgainMs;; ms *= 2) {
 		const Status s = await(Step::RouteResolved, kStepTimeout);
 		if (s.ok() || step() != Step::Unresolved)
 			return s;
-		if (!(s.error() == err::etimedout) || 2 * ms > kConnectTimeoutMs) {
+		if (!(s.error() == err::etimedout) || ms > kConnectTimeoutMs) {
 			log_warning_limited(path_.log_name(), "con %u: no route: %d", cid(),
 					    unresolved_);
 			path_.heard_nothing();
 			return err::ehostunreach;
 		}
+		TRY(ask_for_route(ms));
 	}
+}
+
+Status ClientConnection::ask_for_route(u32 ms)
+{
+	smp_store_release(&step_, Step::AddressResolved);
+	return Status::from_code(rdma_resolve_route(id_, ms));
 }
 
 // An id whose address is being asked for is not destroyed: the connection manager would wait for

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // One connection of a path as the client uses it: a CM id, its queues and its receives.
 //
-// The path's work item alone calls the steps of its life, in this order: establish(),
+// The path's work item alone calls the steps of its life, in this order: establish() or its parts,
 // provide_receives(), start_receives(), disconnect(), drain(), release_queues(), destroy(). The
 // connection manager's handler only notes how far it is, or fails the path; it never destroys or
 // creates anything, so no event can race with an end (protocol G.1-8, -10, -80).
@@ -80,6 +80,15 @@ public:
 	// server's connection manager still had a connection of an earlier life of this machine,
 	// and ends it now.
 	Status establish();
+	// establish() in parts, for several connections side by side: each part but the first one
+	// awaits what the part before it has asked others for. await_acceptance() gives its errors.
+	Status ask_for_address();
+	Status await_address();
+	// Queues; asks for the route.
+	Status prepare();
+	// REQ (protocol A.3).
+	Status request();
+	Status await_acceptance();
 	// Memory for `count` receives. ENOMEM.
 	Status provide_receives(u32 count, bool with_memory);
 	// Posts them all.
@@ -178,9 +187,8 @@ private:
 	static void on_qp_event(ib_event *event, void *context);
 
 	Status await(Step step, unsigned long timeout);
-	Status resolve_address();
-	Status ask_for_address();
-	Status resolve_route();
+	Status ask_for_route(u32 ms);
+	Status await_route();
 	void drop_id();
 	rtrs_queue_config queue_config() const;
 	Status create_queues_for_role();
@@ -231,7 +239,8 @@ private:
 	Path &path_;
 	rdma_cm_id *id_ = nullptr;
 	Step step_ = Step::None;
-	int unresolved_ = 0; // what the connection manager said
+	unsigned long asked_ = 0; // jiffies of the last question for the address
+	int unresolved_ = 0;	  // what the connection manager said
 	u32 send_sges_ = 1;
 	ConnectReplyFields reply_{};
 	ConnectReply raw_reply_ = {};

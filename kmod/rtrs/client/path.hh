@@ -233,6 +233,8 @@ private:
 	Status connect();
 	Status open_connections();
 	Status open_connection(u16 cid);
+	Status open_connections(u32 first, u32 end);
+	void await_end_of_stale(u16 cid);
 	Status agree_on_limits();
 	Status exchange_info();
 	Status read_info_response();

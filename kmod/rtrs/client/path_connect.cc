@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// One attempt to connect a path: its connections one after the other, then the INFO exchange on
-// the service connection, then receives (protocol A.8). All of it is done by the owner. A step
-// that fails leaves what was made to tear_down().
+// One attempt to connect a path: its service connection, the others, then the INFO exchange on the
+// service connection, then receives (protocol A.8). All of it is done by the owner. A step that
+// fails leaves what was made to tear_down().
 #include <cxxrt/log.hh>
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
@@ -15,6 +15,10 @@ namespace {
 // Each try makes a new queue pair, with a new number.
 constexpr u32 kStaleTries = 10;
 constexpr u32 kStalePauseMs = 500;
+
+// So many connections are made side by side. A path of a machine with many CPUs has hundreds, and
+// what connection managers send each other in a burst has a queue of finite length at its end.
+constexpr u32 kTogether = 32;
 
 } // namespace
 
@@ -40,10 +44,43 @@ Status Path::connect()
 Status Path::open_connections()
 {
 	connections_ = TRY(Array<Box<ClientConnection>>::create(session_.connections()));
-	for (u16 cid = 0; cid < connections_.size(); cid++) {
-		TRY(open_connection(cid));
-		if (cid == 0)
-			TRY(agree_on_limits());
+	TRY(open_connection(0));
+	TRY(agree_on_limits());
+	// The in-tree client has one after the other, so nobody has seen what the in-tree server
+	// makes of several. That of this project, which offers fences, takes them in any order.
+	const u32 together = fences_ ? kTogether : 1;
+	const u32 end = static_cast<u32>(connections_.size());
+	for (u32 cid = 1; cid < end; cid += together)
+		TRY(open_connections(cid, min_of(cid + together, end)));
+	return {};
+}
+
+// From `first` to before `end`, each step of all of them before the next one.
+Status Path::open_connections(u32 first, u32 end)
+{
+	for (u32 cid = first; cid < end; cid++)
+		connections_[cid] =
+		    TRY(make_box<ClientConnection>(GFP_KERNEL, *this, static_cast<u16>(cid)));
+	const auto each = [&](Status (ClientConnection::*step)()) -> Status {
+		for (u32 cid = first; cid < end; cid++)
+			TRY((connections_[cid].get()->*step)());
+		return {};
+	};
+	set_resolving(true);
+	Status s = each(&ClientConnection::ask_for_address);
+	if (s.ok())
+		s = each(&ClientConnection::await_address);
+	set_resolving(false);
+	TRY(s);
+	TRY(each(&ClientConnection::prepare));
+	TRY(each(&ClientConnection::request));
+	for (u32 cid = first; cid < end; cid++) {
+		s = connections_[cid]->await_acceptance();
+		if (!s.ok() && s.error() == err::eagain) {
+			await_end_of_stale(static_cast<u16>(cid));
+			s = open_connection(static_cast<u16>(cid));
+		}
+		TRY(s);
 	}
 	return {};
 }
@@ -55,12 +92,16 @@ Status Path::open_connection(u16 cid)
 		const Status s = connections_[cid]->establish();
 		if (s.ok() || !(s.error() == err::eagain) || tries == kStaleTries)
 			return s;
-		// The server is told by its connection manager; it may take a moment.
-		log_info(log_name(), "con %u: the server ends a connection of an earlier life",
-			 cid);
-		(void)changed_.wait_for(msecs_to_jiffies(kStalePauseMs),
-					[this] { return state() != State::Connecting; });
+		await_end_of_stale(cid);
 	}
+}
+
+// The server is told by its connection manager; it may take a moment.
+void Path::await_end_of_stale(u16 cid)
+{
+	log_info(log_name(), "con %u: the server ends a connection of an earlier life", cid);
+	(void)changed_.wait_for(msecs_to_jiffies(kStalePauseMs),
+				[this] { return state() != State::Connecting; });
 }
 
 // What REQ says (protocol A.3).

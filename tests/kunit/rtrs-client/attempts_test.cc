@@ -179,6 +179,73 @@ CASE(attempts_repeat_a_request_that_was_lost)
 	EXPECT(ms_until(kNever, [&] { return c.fabric->serial[0] != serial; }) <= kSoon);
 }
 
+// A server of this project has all requests before it answers the first one, and answers in
+// whatever order; one that may not be ours is asked one after the other.
+CASE(attempts_connect_side_by_side)
+{
+	{
+		auto made = Client::create(1, {.fences = true, .queues = 7, .gather = 7});
+		REQUIRE(made.ok());
+		EXPECT_EQ((**made).fabric->most_open, 7);
+	}
+	auto made = Client::create(1, {.queues = 7, .gather = 1});
+	REQUIRE(made.ok());
+	EXPECT_EQ((**made).fabric->most_open, 1);
+}
+
+// A burst has a bound.
+CASE(attempts_connect_so_many_at_once)
+{
+	auto made = Client::create(1, {.fences = true, .queues = 40, .gather = 32});
+	REQUIRE(made.ok());
+	EXPECT_EQ((**made).fabric->most_open, 32);
+}
+
+// One of several is refused, while others are on their way.
+CASE(attempts_end_when_one_of_many_is_refused)
+{
+	auto made = Client::create(1, {.fences = true, .reconnect_delay = 1, .queues = 7});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 serial = c.fabric->serial[0];
+	const u32 refused = c.fabric->refused[0];
+	c.fabric->refuse_cid = 3;
+	c.fabric->kill(0, true);
+	REQUIRE(ms_until(kNever, [&] { return READ_ONCE(c.fabric->refused[0]) != refused; }) <=
+		kNever);
+	c.fabric->settle();
+	EXPECT(c.fabric->serial[0] != serial);
+	c.fabric->refuse_cid = 0;
+	const u32 slot = c.first_slot();
+	EXPECT(ms_until(kNever, [&] {
+		       c.io(slot).prepare(slot, false);
+		       return c.io(slot).submit(c.session) == 0;
+	       }) <= kNever);
+	EXPECT(c.fabric->wait_arrival(0, slot));
+	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(c.io(slot).wait().ok());
+	EXPECT_EQ(c.io(slot).status, 0);
+}
+
+// Several questions for the address are open when the session ends: none is broken off.
+CASE(attempts_end_without_breaking_off_many_questions)
+{
+	auto made = Client::create(1, {.fences = true, .queues = 7});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 questions = c.fabric->questions[0];
+	c.fabric->mute_behind[0] = questions + 1;
+	c.fabric->kill(0, true);
+	REQUIRE(ms_until(5000, [&] { return c.fabric->questions[0] - questions == 8; }) <= 5000);
+	Thread closer([&] { c.close(); });
+	REQUIRE(closer.start(0));
+	schedule_timeout_uninterruptible(HZ / 5);
+	EXPECT(!closer.done());
+	c.fabric->answer_question(0);
+	EXPECT(closer.wait_done().ok());
+	EXPECT_EQ(c.fabric->broken_off, 0);
+}
+
 // What the device says of its queues is one thing, what it has room for another.
 CASE(attempts_shorten_queues_that_do_not_fit)
 {

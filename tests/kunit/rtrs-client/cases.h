@@ -53,13 +53,17 @@
 	CASE(fence_of_a_stale_path_holds_nobody_up)         \
 	CASE(fence_of_an_instance_counts_as_an_attempt)
 
-#define ATTEMPTS_CASES(CASE)                               \
-	CASE(attempts_ask_again_for_an_address)            \
-	CASE(attempts_end_without_breaking_off_a_question) \
-	CASE(attempts_leave_a_dead_port_at_once)           \
-	CASE(attempts_keep_the_last_path)                  \
-	CASE(attempts_begin_when_the_port_is_up)           \
-	CASE(attempts_repeat_a_request_that_was_lost)      \
+#define ATTEMPTS_CASES(CASE)                                   \
+	CASE(attempts_ask_again_for_an_address)                \
+	CASE(attempts_end_without_breaking_off_a_question)     \
+	CASE(attempts_connect_side_by_side)                    \
+	CASE(attempts_connect_so_many_at_once)                 \
+	CASE(attempts_end_when_one_of_many_is_refused)         \
+	CASE(attempts_end_without_breaking_off_many_questions) \
+	CASE(attempts_leave_a_dead_port_at_once)               \
+	CASE(attempts_keep_the_last_path)                      \
+	CASE(attempts_begin_when_the_port_is_up)               \
+	CASE(attempts_repeat_a_request_that_was_lost)          \
 	CASE(attempts_shorten_queues_that_do_not_fit)
 
 #define POLICY_CASES(CASE)                                \

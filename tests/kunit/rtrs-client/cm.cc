@@ -45,6 +45,8 @@ void Fabric::run_cm()
 		if (out.event == RDMA_CM_EVENT_ADDR_RESOLVED ||
 		    out.event == RDMA_CM_EVENT_ADDR_ERROR)
 			WRITE_ONCE(own->id->asking, false);
+		if (out.event == RDMA_CM_EVENT_ESTABLISHED && own->id->cid)
+			__atomic_sub_fetch(&open_requests_, 1u, __ATOMIC_SEQ_CST);
 		if (!READ_ONCE(own->id->gone))
 			own->id->event_handler(own->id, &out);
 	}
@@ -54,22 +56,86 @@ void Fabric::run_cm()
 void Fabric::forget(Id *id)
 {
 	broken_off += READ_ONCE(id->asking);
+	{
+		LockGuard<SpinLock> held(lock_);
+		for (Id *&place : asking_[id->path])
+			place = place == id ? nullptr : place;
+		u32 &count = gathered_count_[id->path];
+		for (u32 i = 0; i < count; i++)
+			if (gathered_[id->path][i] == id)
+				gathered_[id->path][i--] = gathered_[id->path][--count];
+	}
 	WRITE_ONCE(id->gone, true);
 	cm_.queue(cm_queue_);
 	cm_queue_.flush();
 }
 
-void Fabric::set_asking(Id *id)
+void Fabric::leave_unanswered(Id *id)
 {
-	WRITE_ONCE(id->asking, true);
-	WRITE_ONCE(asking_[id->path], id);
+	LockGuard<SpinLock> held(lock_);
+	for (Id *&place : asking_[id->path]) {
+		if (!place) {
+			place = id;
+			return;
+		}
+	}
 }
 
 void Fabric::answer_question(u32 path)
 {
 	mute[path] = false;
-	if (Id *id = exchange(asking_[path], static_cast<Id *>(nullptr)))
-		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	mute_behind[path] = ~0u;
+	for (Id *&place : asking_[path]) {
+		Id *id;
+		{
+			LockGuard<SpinLock> held(lock_);
+			id = exchange(place, static_cast<Id *>(nullptr));
+		}
+		if (id)
+			tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+	}
+}
+
+void Fabric::count_request()
+{
+	const u32 open = __atomic_add_fetch(&open_requests_, 1u, __ATOMIC_SEQ_CST);
+	most_open = max_of(most_open, open);
+}
+
+int Fabric::gathered(Id *id)
+{
+	Id *all[kMany];
+	u32 count;
+	{
+		LockGuard<SpinLock> held(lock_);
+		count = ++gathered_count_[id->path];
+		gathered_[id->path][count - 1] = id;
+		if (count < gather && id->cid + 1 != id->connections)
+			return 0;
+		memcpy(all, gathered_[id->path], count * sizeof(*all));
+		gathered_count_[id->path] = 0;
+	}
+	// The last one first: nobody is owed an order.
+	while (count)
+		(void)accept(all[--count]);
+	return 0;
+}
+
+int Fabric::accept(Id *id)
+{
+	u32 &last = serial[id->path];
+	if (id->cid == 0)
+		last += 1 + id->path * 100;
+	const ConnectReply reply = make_connect_reply({
+	    .queue_depth = {kDepth},
+	    .max_io_size = {kChunk - 4096},
+	    .max_header_size = {4096},
+	    .new_rkey = false,
+	    .fences = fences,
+	    .path_serial = last,
+	    .session_instance = instance,
+	});
+	return tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
 }
 
 } // namespace fake
@@ -111,11 +177,13 @@ int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigne
 		return -EHOSTUNREACH;
 	id->path = host - 1;
 	Fabric &f = *Fabric::now;
-	f.set_asking(id);
+	WRITE_ONCE(id->asking, true);
 	f.longest_question = max_of(f.longest_question, static_cast<u32>(timeout_ms));
 	WRITE_ONCE(f.questions[id->path], f.questions[id->path] + 1);
-	if (f.mute[id->path])
+	if (f.mute[id->path] || f.questions[id->path] > f.mute_behind[id->path]) {
+		f.leave_unanswered(id);
 		return 0;
+	}
 	// The time is not waited for.
 	if (f.lost_questions[id->path]) {
 		f.lost_questions[id->path]--;
@@ -140,7 +208,8 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 	auto *id = static_cast<Id *>(base);
 	const Result<ConnectRequestFields> request =
 	    parse_connect_request(ByteView(param->private_data, sizeof(ConnectRequest)));
-	if (!request.ok() || Fabric::now->refuse[id->path]) {
+	if (!request.ok() || Fabric::now->refuse[id->path] ||
+	    (request.value().cid.value && request.value().cid.value == Fabric::now->refuse_cid)) {
 		WRITE_ONCE(Fabric::now->refused[id->path], Fabric::now->refused[id->path] + 1);
 		return Fabric::now->tell(id, RDMA_CM_EVENT_REJECTED);
 	}
@@ -149,19 +218,10 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 		return 0;
 	}
 	id->cid = request.value().cid.value;
-	u32 &serial = Fabric::now->serial[id->path];
-	if (id->cid == 0)
-		serial += 1 + id->path * 100;
-	const ConnectReply reply = make_connect_reply({
-	    .queue_depth = {fake::kDepth},
-	    .max_io_size = {fake::kChunk - 4096},
-	    .max_header_size = {4096},
-	    .new_rkey = false,
-	    .fences = Fabric::now->fences,
-	    .path_serial = serial,
-	    .session_instance = Fabric::now->instance,
-	});
-	return Fabric::now->tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
+	id->connections = request.value().connection_count;
+	if (id->cid)
+		Fabric::now->count_request();
+	return Fabric::now->gather && id->cid ? Fabric::now->gathered(id) : Fabric::now->accept(id);
 }
 
 int rdma_disconnect(rdma_cm_id *)

@@ -32,6 +32,7 @@ using cxxrt::usize;
 constexpr u32 kDepth = 16;
 constexpr u32 kChunk = 8192;
 constexpr u32 kPaths = 3; // to 10.0.0.1 and so on
+constexpr u32 kMany = 64; // connections of a path
 
 struct Region : ib_mr {
 	bool open = false; // the server can reach the memory
@@ -40,6 +41,7 @@ struct Region : ib_mr {
 struct Id : rdma_cm_id {
 	u32 path = 0; // by the destination
 	u16 cid = 0;
+	u16 connections = 0; // that its path shall have
 	bool gone = false;
 	bool asking = false; // for its address
 };
@@ -140,9 +142,16 @@ public:
 	// Requests for a connection are not answered; how many came.
 	bool deaf[kPaths] = {};
 	u32 unheard[kPaths] = {};
-	// The question is not answered at all, until answer_question().
+	// Questions are not answered at all, until answer_question(); or those behind so many.
 	bool mute[kPaths] = {};
+	u32 mute_behind[kPaths] = {~0u, ~0u, ~0u};
 	void answer_question(u32 path);
+	// Requests for other connections than the service's are answered so many at a time, or
+	// when the last one is there; and the most that were open.
+	u32 gather = 0;
+	u32 most_open = 0;
+	// This connection is refused.
+	u16 refuse_cid = 0;
 	// Ids that were destroyed while their question was open.
 	u32 broken_off = 0;
 	// Each path has a port of the device; what becomes of its cable.
@@ -186,7 +195,10 @@ public:
 	void forget(Id *id);
 	void listen(ib_event_handler *handler) { handler_ = handler; }
 	bool is_out(u32 port) const { return port && out_[port - 1]; }
-	void set_asking(Id *id);
+	void leave_unanswered(Id *id);
+	int accept(Id *id);
+	int gathered(Id *id);
+	void count_request();
 
 	rtrs_device device{};
 	void *client_data = nullptr; // of the device
@@ -224,7 +236,10 @@ private:
 	u32 probes_ = 0;
 	u32 wakes_ = 0;
 	u32 asked_[kPaths] = {};
-	Id *asking_[kPaths] = {};
+	Id *asking_[kPaths][kMany] = {};
+	Id *gathered_[kPaths][kMany] = {};
+	u32 gathered_count_[kPaths] = {};
+	u32 open_requests_ = 0;
 	ib_event_handler *handler_ = nullptr;
 	bool out_[kPaths] = {};
 	cxxrt::WaitQueue arrivals_changed_{cxxrt::lock_class<"kunit arrivals">()};

@@ -78,6 +78,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 	c->fabric = TRY(Fabric::create());
 	c->fabric->fences = options.fences;
 	c->fabric->send_room = options.send_room;
+	c->fabric->gather = options.gather;
 	c->fabric->device.ibdev->attrs.max_qp_wr = static_cast<int>(options.queue);
 	c->fabric->device.ibdev->attrs.max_mr_size = options.max_mr_size;
 	c->fabric->device.repeats_local_work = options.soft_roce;
@@ -98,6 +99,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 	params.port = 1234;
 	params.reconnect_delay = options.reconnect_delay;
 	params.max_reconnects = -1;
+	params.nr_queues = options.queues;
 	params.priv = c.get();
 	params.link_event = link_event;
 	TRY(Status::from_code(rtrs_clt_open(&params, &c->session)));

@@ -46,6 +46,8 @@ public:
 		bool soft_roce = false; // local work is done twice
 		u32 reconnect_delay = 1;
 		u32 send_room = ~0u; // work requests of a send queue that fits the device
+		u32 queues = 0;	     // connections beside the service connection; 0: as CPUs are
+		u32 gather = 0;	     // Fabric::gather
 	};
 	static cxxrt::Result<cxxrt::Box<Client>> create(u32 paths = 1)
 	{

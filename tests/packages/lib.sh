@@ -61,11 +61,13 @@ try()
 }
 
 # Every name that is not on the machine below. Logs, caches, the state of dpkg itself, what depmod makes, and the
-# key that DKMS makes for the machine may be there.
+# key that DKMS makes for the machine may be there; so may the database that rpm begins in the home of whoever
+# calls it, as DKMS does where rpm is installed.
 inventory()
 {
 	local name
 	local others='var/log/|var/cache/|var/lib/dpkg/|var/lib/dkms/mok\.|usr/lib/modules/[^/]*/modules\.|debs'
+	others+='|root/\.rpmdb'
 	(cd "$work/new" && find . -mindepth 1 -print) | sort | grep -Ev "^\./($others)" |
 		while read -r name; do
 			# A folder of both was only opened; what was moved away and back is the same.

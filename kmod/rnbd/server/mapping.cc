@@ -87,7 +87,7 @@ void Mapping::idle()
 void Mapping::drained()
 {
 	if (disk_->drained())
-		exports_.wake();
+		disks_.wake();
 }
 
 // No I/O is under way any more.

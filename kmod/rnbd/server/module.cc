@@ -26,8 +26,7 @@ Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 		log_warning("ctl", "server_id is too long and not used");
 	else
 		m->server_id_.print("%s", id);
-	m->disks_ = TRY(cxxrt::make_box<SharedDisks>(GFP_KERNEL, m->exports_,
-						     reservation_key(m->server_id_.view())));
+	m->disks_ = TRY(SharedDisks::create(reservation_key(m->server_id_.view())));
 	m->device_class_ = TRY(cxxrt::DeviceClass::create(cxxrt::lock_class<"rnbd-server">()));
 	m->ctl_ = TRY(m->create_ctl());
 	m->devices_ =

@@ -106,6 +106,9 @@ Module::~Module()
 		// The files are there until the members of this object go.
 		s.ending = true;
 	});
+	// Nobody has a disk open. Without the lock, which `serving` takes.
+	if (disks_)
+		disks_->end();
 }
 
 Result<u32> Module::max_io_bytes() const
@@ -160,11 +163,7 @@ void Module::show_clear_reservations(cxxrt::SysfsText &text)
 
 Status Module::store_clear_reservations(TextView text, cxxrt::SysfsCall &)
 {
-	return serving_.with([&](Serving &s) -> Status {
-		if (s.ending)
-			return err::enodev;
-		return disks_->clear(text);
-	});
+	return disks_->clear(text);
 }
 
 // A disk that is closed by force may still be on its way to its flush.

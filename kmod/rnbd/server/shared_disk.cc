@@ -4,7 +4,6 @@
 #include <cxxrt/block.hh>
 #include <cxxrt/digest.hh>
 #include <cxxrt/log.hh>
-#include <rnbd/server/export.hh>
 #include <rnbd/server/identity.hh>
 #include <rnbd/server/module.hh>
 #include <rnbd/server/session.hh>
@@ -22,26 +21,6 @@ Nexus nexus_of(const Session &session)
 {
 	return {TextView::of(session.name()), TextView::of(session.key())};
 }
-
-// The disk for oneself.
-class Alone {
-public:
-	explicit Alone(atomic_t &busy) : busy_(busy) {}
-	Alone(const Alone &) = delete;
-	Alone &operator=(const Alone &) = delete;
-	bool take() { return taken_ = !atomic_cmpxchg_acquire(&busy_, 0, 1); }
-	bool taken() const { return taken_; }
-	void give_back()
-	{
-		taken_ = false;
-		atomic_set_release(&busy_, 0);
-	}
-	~Alone() { WARN_ON_ONCE(taken_); }
-
-private:
-	atomic_t &busy_;
-	bool taken_ = false;
-};
 
 } // namespace
 
@@ -71,7 +50,7 @@ void SharedDisks::take_dead(Disks &disks, const SharedDisk &successor, Disks &de
 	Disks alive;
 	while (SharedDisk *d = disks.pop_front()) {
 		const bool is_dead =
-		    !d->users_ && d->wwid_.empty() && d->number_ == successor.number_;
+		    !d->users_ && d->wwid_.empty() && d->place_.number == successor.place_.number;
 		(is_dead ? dead : alive).push_back(*d);
 	}
 	disks.take_all(alive);
@@ -81,7 +60,8 @@ Status SharedDisks::join(Mapping &mapping)
 {
 	const block_device *bdev = mapping.device();
 	const Wwid wwid = identify_device(bdev_whole(bdev), mapping.session().module().server_id());
-	Box<SharedDisk> fresh = TRY(cxxrt::make_box<SharedDisk>(GFP_KERNEL, bdev->bd_disk, wwid));
+	Box<SharedDisk> fresh =
+	    TRY(cxxrt::make_box<SharedDisk>(GFP_KERNEL, *this, bdev->bd_disk, wwid));
 	Disks dead;
 	disks_.with([&](Disks &disks) {
 		SharedDisk *disk = find(disks, *fresh);
@@ -89,9 +69,8 @@ Status SharedDisks::join(Mapping &mapping)
 			take_dead(disks, *fresh, dead);
 			disk = fresh.release();
 			disks.push_back(*disk);
-		} else if (!disk->users_ && disk->instance_ != fresh->instance_) {
-			disk->number_ = fresh->number_;
-			disk->instance_ = fresh->instance_;
+		} else if (!disk->users_ && disk->place_.instance != fresh->place_.instance) {
+			disk->place_ = fresh->place_;
 			disk->name_ = fresh->name_;
 			disk->mirror_.forget();
 		}
@@ -130,69 +109,143 @@ void SharedDisks::leave(Mapping &mapping)
 
 // ---- operations
 
-Status SharedDisks::operate(Mapping &asker, const ReserveRequest &request, const rtrs_srv_op *op)
+// A user more of the mapping's disk, which is open: it has not left.
+Result<SharedDisk *> SharedDisks::use(Mapping &asker, DiskPlace &at)
 {
-	TRY(check_reservations(asker.device()));
-	if (!may_write(asker.access_mode()))
-		return err::eacces;
-	SharedDisk *disk = disks_.with([&](Disks &) {
-		if (asker.disk_)
-			asker.disk_->users_++;
+	return disks_.with([&](Disks &) -> Result<SharedDisk *> {
+		if (!asker.disk_)
+			return err::enotconn;
+		TRY(check_reservations(asker.device()));
+		if (!may_write(asker.access_mode()))
+			return err::eacces;
+		at = DiskPlace::of(asker.device()->bd_disk);
+		asker.disk_->users_++;
 		return asker.disk_;
 	});
-	if (!disk)
-		return err::enotconn;
+}
 
+Status SharedDisks::operate(Mapping &asker, const ReserveRequest &request, const rtrs_srv_op *op)
+{
+	DiskPlace at{};
+	SharedDisk *disk = TRY(use(asker, at));
 	auto patiently = [&](auto &&condition) -> Status {
 		auto over = [&] {
 			return rtrs_srv_op_dead(op) || condition();
 		};
-		if (!exports_.wait_patiently(over, kPatienceMs).ok())
+		if (!changed_.wait_for(msecs_to_jiffies(kPatienceMs), over).ok())
 			return err::ebusy;
-		return {};
+		return condition() ? Status() : err::econnaborted;
 	};
-	Alone alone(disk->busy_);
-	Status s = patiently([&] { return alone.take(); });
-	if (alone.taken()) {
-		s = operate_alone(*disk, asker, request);
-		alone.give_back();
-		exports_.wake();
-		if (s.ok())
-			s = patiently([&] { return !atomic_read_acquire(&disk->draining_); });
-	}
+	auto operate = [&]() -> Status {
+		bool taken = false;
+		auto take = [&] {
+			return taken || (taken = disk->turn_.take());
+		};
+		TRY(patiently(take));
+		// Who has sent it may have sent it again since, and another one after that.
+		const bool dead = rtrs_srv_op_dead(op);
+		Result<Box<Reservations>> to =
+		    dead ? err::econnaborted
+			 : try_on_copy(*disk, nexus_of(asker.session()), request);
+		if (!to.ok()) {
+			disk->turn_.give_back();
+			wake();
+			return to.error();
+		}
+		disks_.with([&](Disks &) {
+			begin(*disk, {.at = at,
+				      .to = cxxrt::move(*to),
+				      .gone_will_do = false,
+				      .answer = {}});
+		});
+		TRY(ask_in_turn(*disk, patiently));
+		return patiently([&] { return !atomic_read_acquire(&disk->draining_); });
+	};
+	Status s = operate();
 	if (rtrs_srv_op_dead(op))
 		s = err::econnaborted;
 	Box<SharedDisk> unused = disks_.with([&](Disks &) { return unuse(*disk); });
 	return s;
 }
 
-Status SharedDisks::operate_alone(SharedDisk &disk, Mapping &asker, const ReserveRequest &request)
+// Of whose turn it is.
+Result<Box<Reservations>> SharedDisks::try_on_copy(SharedDisk &disk, const Nexus &who,
+						   const ReserveRequest &request)
 {
 	Box<Reservations> table = disk.table_
 				      ? TRY(cxxrt::make_box<Reservations>(GFP_KERNEL, *disk.table_))
 				      : TRY(cxxrt::make_box<Reservations>(GFP_KERNEL));
-	TRY(table->apply(nexus_of(asker.session()), request));
-	// The device is open meanwhile. Its gate may be about to be closed by what is to come, so
-	// that it is left before.
-	if (!asker.queue().enter())
-		return err::ebusy;
-	Status followed = follow(disk, asker.device(), *table);
-	asker.queue().leave();
-	TRY(followed);
-	replace(disk, cxxrt::move(table));
+	TRY(table->apply(who, request));
+	return table;
+}
+
+// Under the lock, by whose turn it is.
+void SharedDisks::begin(SharedDisk &disk, SharedDisk::Question question)
+{
+	disk.users_++;
+	disk.question_ = cxxrt::move(question);
+	atomic_inc(&asked_);
+	disk.work_.queue(queue_);
+}
+
+// After begin(), with a user of its own: the answer, or what patiently(condition) said.
+template <class F> Status SharedDisks::ask_in_turn(SharedDisk &disk, F &&patiently)
+{
+	const Status waited = patiently([&] { return disk.turn_.is_over(); });
+	if (!waited.ok() && disk.turn_.leave())
+		return waited;
+	const Status answer = disk.question_.answer;
+	disk.turn_.give_back();
+	wake();
+	return answer;
+}
+
+// The work item.
+void SharedDisk::ask()
+{
+	disks_.ask(*this);
+}
+
+void SharedDisks::ask(SharedDisk &disk)
+{
+	disk.question_.answer = carry_out(disk, disk.question_);
+	disk.turn_.finish();
+	Box<SharedDisk> unused = disks_.with([&](Disks &) { return unuse(disk); });
+	atomic_dec(&asked_);
+	wake();
+}
+
+// By an open of its own: the mapping's way of I/O is not held up, nor its end.
+Status SharedDisks::carry_out(SharedDisk &disk, SharedDisk::Question &question)
+{
+	auto follow_there = [&]() -> Status {
+		cxxrt::OpenBlockDevice opened =
+		    TRY(cxxrt::OpenBlockDevice::open(question.at.number, cxxrt::kBlockRead));
+		if (opened.get()->bd_disk->diskseq != question.at.instance)
+			return err::enxio;
+		return follow(disk, opened.get(), question.to.get());
+	};
+	const Status followed = follow_there();
+	if (!followed.ok()) {
+		if (!question.gone_will_do || followed.error() != err::enxio)
+			return followed;
+		disk.mirror_.forget();
+	}
+	if (question.to)
+		replace(disk, cxxrt::move(question.to));
 	return {};
 }
 
 // The disk's own reservation as that of its clients wants it. If it refuses, it is as it was, as
 // far as that can be.
-Status SharedDisks::follow(SharedDisk &disk, block_device *bdev, const Reservations &now)
+Status SharedDisks::follow(SharedDisk &disk, block_device *bdev, const Reservations *to)
 {
 	auto wanted_by = [](const Reservations *table) -> Mirror::Wanted {
 		if (!table || !table->registrants())
 			return {.registered = false, .type = ReservationType::None};
 		return {.registered = true, .type = mirrored(table->state().type)};
 	};
-	Status s = disk.mirror_.follow(bdev, key_, wanted_by(&now));
+	Status s = disk.mirror_.follow(bdev, key_, wanted_by(to));
 	if (s.ok())
 		return {};
 	log_warning_limited(disk.name_.c_str(), "The disk refuses a reservation: error %d",
@@ -216,7 +269,7 @@ void SharedDisks::replace(SharedDisk &disk, Box<Reservations> table)
 				continue;
 			atomic_inc(&disk.draining_);
 			if (!m.queue().fence() && disk.drained())
-				exports_.wake();
+				wake();
 		}
 	});
 }
@@ -243,66 +296,66 @@ void SharedDisks::show(cxxrt::SysfsText &text)
 	});
 }
 
-// f(block_device *), of a disk that need not be open. ENXIO if it is gone.
-template <class F> Status SharedDisks::on_unopened(SharedDisk &disk, F &&f)
-{
-	cxxrt::OpenBlockDevice opened =
-	    TRY(cxxrt::OpenBlockDevice::open(disk.number_, cxxrt::kBlockRead));
-	if (opened.get()->bd_disk->diskseq != disk.instance_)
-		return err::enxio;
-	return f(opened.get());
-}
-
 Status SharedDisks::clear(TextView name)
 {
-	SharedDisk *disk = disks_.with([&](Disks &disks) -> SharedDisk * {
-		for (SharedDisk &d : disks)
-			if (d.has_registrants() && d.name_.view() == name) {
-				d.users_++;
-				return &d;
-			}
-		return nullptr;
-	});
-	if (!disk)
+	Box<Reservations> table = TRY(cxxrt::make_box<Reservations>(GFP_KERNEL));
+	SharedDisk *disk = TRY(disks_.with([&](Disks &disks) -> Result<SharedDisk *> {
+		// Under the lock of ended_: nothing begins after end().
+		if (ended_)
+			return err::enodev;
+		for (SharedDisk &d : disks) {
+			if (!d.has_registrants() || !(d.name_.view() == name))
+				continue;
+			if (!d.turn_.take())
+				return err::ebusy;
+			*table = *d.table_;
+			table->drop_all();
+			begin(d, {.at = d.place_,
+				  .to = cxxrt::move(table),
+				  .gone_will_do = true,
+				  .answer = {}});
+			d.users_++;
+			return &d;
+		}
 		return err::enoent;
-	auto drop = [&]() -> Status {
-		Box<Reservations> table =
-		    TRY(cxxrt::make_box<Reservations>(GFP_KERNEL, *disk->table_));
-		table->drop_all();
-		Status followed = on_unopened(
-		    *disk, [&](block_device *bdev) { return follow(*disk, bdev, *table); });
-		// A disk that is gone holds nothing.
-		if (!followed.ok() && followed.error() != err::enxio)
-			return followed;
-		replace(*disk, cxxrt::move(table));
-		return {};
-	};
-	Alone alone(disk->busy_);
-	Status s = err::ebusy;
-	if (alone.take()) {
-		s = drop();
-		alone.give_back();
-		exports_.wake();
-	}
+	}));
+	const Status s =
+	    ask_in_turn(*disk, [&](auto &&condition) { return changed_.wait_killable(condition); });
 	Box<SharedDisk> unused = disks_.with([&](Disks &) { return unuse(*disk); });
 	return s;
+}
+
+// ---- life
+
+Result<Box<SharedDisks>> SharedDisks::create(u64 key)
+{
+	Box<SharedDisks> disks = TRY(cxxrt::make_box<SharedDisks>(GFP_KERNEL, key));
+	disks->queue_ =
+	    TRY(cxxrt::Workqueue::create("rnbd_server_reserve", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE));
+	return disks;
+}
+
+// Whose turn it is otherwise clears the disk, which is the same.
+void SharedDisks::end()
+{
+	disks_.with([&](Disks &disks) {
+		ended_ = true;
+		for (SharedDisk &d : disks)
+			if (d.mirror_.registered() && d.turn_.take())
+				begin(
+				    d,
+				    {.at = d.place_, .to = {}, .gone_will_do = true, .answer = {}});
+	});
+	changed_.wait_idle([&] { return !atomic_read_acquire(&asked_); });
+	queue_.reset();
 }
 
 SharedDisks::~SharedDisks()
 {
 	Disks &disks = disks_.exclusive();
 	while (SharedDisk *d = disks.pop_front()) {
-		if (d->mirror_.registered()) {
-			const Mirror::Wanted nothing{.registered = false,
-						     .type = ReservationType::None};
-			const Status s = on_unopened(*d, [&](block_device *bdev) {
-				return d->mirror_.follow(bdev, key_, nothing);
-			});
-			if (!s.ok() && s.error() != err::enxio)
-				log_warning(d->name_.c_str(),
-					    "This server's own registration stays: error %d",
-					    s.code());
-		}
+		if (d->mirror_.registered())
+			log_warning(d->name_.c_str(), "This server's own registration stays");
 		delete d;
 	}
 }

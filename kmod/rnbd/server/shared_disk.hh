@@ -6,9 +6,10 @@
 // devices lead to it: its partitions are under its reservation. It is known here while a session
 // has it open, and as long as somebody is registered.
 //
-// The lock is that of SharedDisks. An operation has its disk for itself by a flag, since it sleeps
-// as long as the disk does; only the moment in which the new table takes the old one's place is
-// under the lock.
+// The lock is that of SharedDisks. Disks are asked by work items, one for each disk at a time,
+// whose turn it is (DiskTurn): only the moment in which the new table takes the old one's place is
+// under the lock. Who has asked waits for a while and goes on; a disk that hangs has its item, and
+// nothing else waits for that but what wants the same disk, and the end of the module.
 #pragma once
 
 #include <cxxrt/guarded.hh>
@@ -16,18 +17,31 @@
 #include <cxxrt/memory.hh>
 #include <cxxrt/print.hh>
 #include <cxxrt/sysfs.hh>
+#include <cxxrt/wait.hh>
+#include <cxxrt/work.hh>
 #include <rnbd/pure/reservations.hh>
+#include <rnbd/server/disk_turn.hh>
 #include <rnbd/server/mapping.hh>
 #include <rnbd/server/mirror.hh>
 
 namespace rnbd::server {
 
-class Exports;
+class SharedDisks;
+
+// A disk while it is plugged in, as the kernel knows it.
+struct DiskPlace {
+	static DiskPlace of(const gendisk *disk)
+	{
+		return {disk_devt(const_cast<gendisk *>(disk)), disk->diskseq};
+	}
+	dev_t number;
+	u64 instance; // that the kernel gives each disk that comes, once
+};
 
 class SharedDisk {
 public:
-	explicit SharedDisk(const gendisk *disk, const Wwid &wwid)
-	    : number_(disk_devt(const_cast<gendisk *>(disk))), instance_(disk->diskseq), wwid_(wwid)
+	SharedDisk(SharedDisks &disks, const gendisk *disk, const Wwid &wwid)
+	    : disks_(disks), place_(DiskPlace::of(disk)), wwid_(wwid)
 	{
 		name_.print("%s", disk->disk_name);
 	}
@@ -42,31 +56,46 @@ private:
 
 	bool is(const SharedDisk &other) const
 	{
-		return instance_ == other.instance_ || (!wwid_.empty() && wwid_ == other.wwid_);
+		return place_.instance == other.place_.instance ||
+		       (!wwid_.empty() && wwid_ == other.wwid_);
 	}
 	bool has_registrants() const { return table_ && table_->registrants(); }
+	void ask();
 
+	SharedDisks &disks_;
 	// Of the lock.
-	dev_t number_;
-	u64 instance_; // that the kernel gives each disk that comes, once
-	Wwid wwid_;    // may be empty
+	DiskPlace place_;
+	Wwid wwid_; // may be empty
 	cxxrt::TextBuffer<DISK_NAME_LEN> name_;
 	cxxrt::List<Mapping, &Mapping::on_disk_> mappings_;
 	u32 users_ = 0; // mappings, and operations
-	// Changed under the lock by who has the disk for himself, who may read it without.
+	// Changed under the lock by whose turn it is, who may read it without.
 	cxxrt::Box<Reservations> table_;
 
-	Mirror mirror_;			 // of who has the disk for himself
-	atomic_t busy_ = ATOMIC_INIT(0); // somebody has
+	DiskTurn turn_;
+	// Of whose turn it is.
+	struct Question {
+		DiskPlace at;		     // by which it is asked
+		cxxrt::Box<Reservations> to; // what follows table_; empty: nobody is registered
+		bool gone_will_do;	     // a disk that is gone holds nothing
+		Status answer;
+	};
+	Question question_{};
+	Mirror mirror_;
+	cxxrt::Work<SharedDisk, &SharedDisk::ask> work_{this};
+
 	// Mappings that have lost a right, and have I/O that began before.
 	atomic_t draining_ = ATOMIC_INIT(0);
 };
 
 class SharedDisks {
 public:
-	// `key` is what the server registers itself by.
-	SharedDisks(Exports &exports, u64 key) : exports_(exports), key_(key) {}
-	// Nobody has anything open. Gives up what it holds of disks. Sleeps as long as they do.
+	// `key` is what the server registers itself by. ENOMEM. May sleep.
+	static Result<cxxrt::Box<SharedDisks>> create(u64 key);
+	// Nobody has anything open any more. Gives up what it holds of disks, of all at a time.
+	// Sleeps as long as they do.
+	void end();
+	// After end(), or nobody has joined ever.
 	~SharedDisks();
 
 	// The mapping is about to be published: from now on it is refused what it has to be.
@@ -77,43 +106,62 @@ public:
 
 	// One of the operations that change something, by the session of that mapping; done, it is
 	// answered when nothing is under way of those who have lost a right. EACCES, EOPNOTSUPP,
-	// EBUSY: ask again; what Reservations or the disk say. Sleeps as long as the disk does;
-	// ECONNABORTED when nobody waits for `op` any more.
+	// ENOTCONN, what Reservations or the disk say. Sleeps for seconds where the disk hangs;
+	// then EBUSY: the disk is still asked, and the same question again learns what has become
+	// of it. ECONNABORTED when nobody waits for `op` any more.
 	Status operate(Mapping &asker, const ReserveRequest &request, const rtrs_srv_op *op);
 	// f(const ReservationState &, const Reservations *) of the mapping's disk; no table if
 	// nobody has registered yet. EOPNOTSUPP. May sleep.
 	template <class F> Status read(Mapping &asker, F &&f)
 	{
-		TRY(check_reservations(asker.device()));
 		return disks_.with([&](Disks &) -> Status {
 			const SharedDisk *disk = asker.disk_;
 			if (!disk)
 				return err::enotconn;
+			TRY(check_reservations(asker.device()));
 			const Reservations *table = disk->table_.get();
 			f(table ? table->state() : ReservationState{}, table);
 			return {};
 		});
 	}
 
+	// What was under way of mappings that have lost a right has ended. Any context.
+	void wake() { changed_.wake_all(); }
+
 	// ctl/reservations: all that there is; and the end of those of the disk of that name.
-	// ENOENT, EBUSY. May sleep as long as the disk does.
+	// ENOENT, EBUSY, ENODEV at the end. Sleeps as long as the disk does; EINTR if a fatal
+	// signal ended that, while the disk is still asked.
 	void show(cxxrt::SysfsText &text);
 	Status clear(TextView name);
 
 private:
+	template <class T, class... Args>
+	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
+	explicit SharedDisks(u64 key) : key_(key) {}
+
+	friend class SharedDisk;
 	using Disks = cxxrt::List<SharedDisk, &SharedDisk::node_>;
 
 	static SharedDisk *find(Disks &disks, const SharedDisk &like);
 	static void take_dead(Disks &disks, const SharedDisk &successor, Disks &dead);
 	cxxrt::Box<SharedDisk> unuse(SharedDisk &disk);
-	Status operate_alone(SharedDisk &disk, Mapping &asker, const ReserveRequest &request);
-	Status follow(SharedDisk &disk, block_device *bdev, const Reservations &now);
+	Result<SharedDisk *> use(Mapping &asker, DiskPlace &at);
+	void begin(SharedDisk &disk, SharedDisk::Question question);
+	template <class F> Status ask_in_turn(SharedDisk &disk, F &&patiently);
+	Result<cxxrt::Box<Reservations>> try_on_copy(SharedDisk &disk, const Nexus &who,
+						     const ReserveRequest &request);
+	void ask(SharedDisk &disk);
+	Status carry_out(SharedDisk &disk, SharedDisk::Question &question);
+	Status follow(SharedDisk &disk, block_device *bdev, const Reservations *to);
 	void replace(SharedDisk &disk, cxxrt::Box<Reservations> table);
-	template <class F> Status on_unopened(SharedDisk &disk, F &&f);
 
-	Exports &exports_;
 	const u64 key_;
+	bool ended_ = false;		  // under the lock
+	atomic_t asked_ = ATOMIC_INIT(0); // disks
+	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rnbd-server reservations changed">()};
 	cxxrt::Guarded<Disks, cxxrt::Mutex> disks_{cxxrt::lock_class<"rnbd-server reservations">()};
+	// Destroyed first: its work uses the rest.
+	cxxrt::Workqueue queue_;
 };
 
 // The key of the machine with that identity, never 0.

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from . import rnbd
 from .machine import Machine
 
 TARGET = "/sys/kernel/config/target"
-DISK = f"{TARGET}/core/rd_mcp_0/disk"
-PORTS = ("naa.5001405000000001", "naa.5001405000000003")  # each with an initiator of the next number
+DATABASE = "/var/target/pr"  # where the target keeps registrations over a loss of power, a file for each disk
+INITIATORS = 2  # of each disk; each port of the target has an initiator of the next number
 
 
 @dataclass
@@ -19,6 +20,7 @@ class Pair:
     """The disk as one initiator sees it, and as another does."""
 
     machine: Machine
+    number: int
     mine: str
     other: str
 
@@ -35,24 +37,64 @@ class Pair:
         return found[1].strip() if found else ""
 
 
-def make_disk(machine: Machine, megabytes: int = 64) -> Pair:
-    lines = ["modprobe -a sd_mod target_core_mod tcm_loop", "mkdir -p /var/target/pr", f"mkdir -p {DISK}",
-             f"echo rd_pages={megabytes << 8} >{DISK}/control", f"echo rnbd-31 >{DISK}/wwn/vpd_unit_serial",
-             f"echo 1 >{DISK}/enable"]
-    for port in PORTS:
-        group = f"{TARGET}/loopback/{port}/tpgt_1"
-        lines += [f"mkdir -p {group}", f"echo {port[:-1]}{int(port[-1]) + 1} >{group}/nexus",
-                  f"mkdir {group}/lun/lun_0", f"ln -s {DISK} {group}/lun/lun_0/disk"]
+def _disk(number: int) -> str:
+    return f"{TARGET}/core/rd_mcp_0/disk{number}"
+
+
+def _serial(number: int) -> str:
+    return f"rnbd-{number}"
+
+
+def _groups(number: int) -> list[tuple[str, str]]:
+    """The portal groups that lead to the disk, and the initiator of each."""
+    names = [f"naa.500140500000{number:02d}{i:02d}" for i in range(2 * INITIATORS)]
+    return [(f"{TARGET}/loopback/{port}/tpgt_1", initiator) for port, initiator in zip(names[::2], names[1::2])]
+
+
+def make_disk(machine: Machine, number: int = 1, megabytes: int = 64) -> Pair:
+    disk = _disk(number)
+    lines = ["modprobe -a sd_mod target_core_mod tcm_loop", f"mkdir -p {DATABASE}", "disks() {",
+             "ls -d /sys/block/sd* 2>/dev/null | sort -V", "}", "disks >/tmp/disks", f"mkdir -p {disk}",
+             f"echo rd_pages={megabytes << 8} >{disk}/control", f"echo {_serial(number)} >{disk}/wwn/vpd_unit_serial",
+             f"echo 1 >{disk}/enable"]
+    for group, initiator in _groups(number):
+        lines += [f"mkdir -p {group}", f"echo {initiator} >{group}/nexus", f"mkdir {group}/lun/lun_0",
+                  f"ln -s {disk} {group}/lun/lun_0/disk"]
     # In the order in which they came.
-    lines += ["i=0", "while [ $(ls -d /sys/block/sd* 2>/dev/null | wc -l) -lt 2 ] && [ $i -lt 50 ]; do sleep 0.2; "
-              "i=$((i + 1)); done", "ls -tr -d /sys/block/sd* | sort -V | sed s:/sys/block:/dev:"]
+    fresh = "disks | grep -vxFf /tmp/disks"
+    lines += ["i=0", f"while [ $({fresh} | wc -l) -lt {INITIATORS} ] && [ $i -lt 50 ]; do",
+              "sleep 0.2", "i=$((i + 1))", "done",
+              f"{fresh} | sed s:/sys/block:/dev:"]
     mine, other = machine.run("\n".join(lines), 90).split()
-    return Pair(machine, mine, other)
+    return Pair(machine, number, mine, other)
 
 
-def remove_disk(machine: Machine) -> None:
+def hang_commands(pair: Pair) -> None:
+    """Until let_go(), a command that changes reservations finds no room in the database, and has no end."""
+    file = f"{DATABASE}/aptpl_{_serial(pair.number)}"
+    pair.machine.run(f"rm -f {file}\nmkfifo {file}")
+    pair.machine.spawn(f"exec 3<>{file}\ndd if=/dev/zero bs=4k count=16 >&3 2>/dev/null\n"
+                       f"while [ -e {file} ]; do sleep 0.1; done", 300)
+    rnbd.wait_until(pair.machine, f"! timeout 1 dd if=/dev/zero of={file} bs=1 count=1", 30, "the database is full")
+
+
+def wait_hanging(pair: Pair) -> None:
+    rnbd.wait_until(pair.machine, "grep -qs pipe_write /proc/[0-9]*/stack", 30, "a command hangs")
+
+
+def let_go(pair: Pair) -> None:
+    file = f"{DATABASE}/aptpl_{_serial(pair.number)}"
+    pair.machine.run(f"[ ! -p {file} ] || {{ timeout 1 cat {file} >/dev/null || true; rm {file}; }}")
+
+
+def remove_disk(machine: Machine, number: int = 1) -> None:
+    disk = _disk(number)
     lines = []
-    for port in PORTS:
-        group = f"{TARGET}/loopback/{port}/tpgt_1"
-        lines += [f"rm -f {group}/lun/lun_0/disk", f"rmdir {group}/lun/lun_0 {group} {TARGET}/loopback/{port}"]
-    machine.run("\n".join([*lines, f"rmdir {TARGET}/loopback {DISK} {TARGET}/core/rd_mcp_0", "rmmod tcm_loop"]), 90)
+    for group, _ in _groups(number):
+        lines += [f"rm -f {group}/lun/lun_0/disk", f"rmdir {group}/lun/lun_0 {group} $(dirname {group})"]
+    machine.run("\n".join([*lines, f"rmdir {disk}"]), 90)
+
+
+def remove(machine: Machine) -> None:
+    """After the last disk."""
+    machine.run(f"rmdir {TARGET}/loopback {TARGET}/core/rd_mcp_0\nrmmod tcm_loop", 90)

@@ -71,10 +71,11 @@ def package(name: str) -> Path:
 
 
 def files(machine: Machine) -> list[str]:
-    """What lies on its disk; of the state of dpkg, logs, what depmod makes, and folders of /usr, nothing."""
+    """What lies on its disk; of the state of dpkg, logs, what depmod makes, and folders of /usr, nothing. Nor the
+    database that rpm begins where DKMS asks it."""
     return machine.run("cd / && find installed etc root var boot home -xdev ! -path 'var/log/*' "
                        "! '(' -path 'installed/*' -type d ')' "
-                       "! -path 'var/lib/dpkg/*' ! -path 'var/lib/systemd/*' "
+                       "! -path 'var/lib/dpkg/*' ! -path 'var/lib/systemd/*' ! -path 'root/.rpmdb*' "
                        " ! -path 'var/cache/*' ! -path 'var/tmp/*' ! -name 'modules.*' "
                        "! -path 'installed/*.work/*' ! -name mok.key ! -name mok.pub | sort", 60).split()
 

@@ -107,9 +107,11 @@ void Mapping::finish()
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
 	disks_.leave(*this);
-	// 4. Nobody knows it any more, once its configured export has forgotten it.
-	use_.reset();
+	// 4. Nobody knows it any more, once its configured export has forgotten it: after the
+	// close,
+	//    so that the device is free for whoever sees no users or has removed the export.
 	device_.close();
+	use_.reset();
 	if (was_open)
 		log_info_limited(Subject(*session_, name_).c_str(), "Device closed, id %u",
 				 id_.value);

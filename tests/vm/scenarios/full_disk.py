@@ -8,31 +8,41 @@ from vmlab.multipath import folder
 
 OURS = ("server",)
 DEPTH = 4  # requests that the slow disk takes
-ROUNDS = 3
+MOST_ROUNDS = 5
+PAUSE, STOP = "/tmp/pause", "/tmp/enough"
 
 
 def latency(lab: Lab, name: str) -> float:
-    """Milliseconds of a read, the best of some rounds: a busy host adds to each."""
-    return min(fio.measure(lab.client, f"/dev/{name}", "randread", "4k", 4).mean_us for _ in range(ROUNDS)) / 1000
+    """Milliseconds of a read."""
+    return fio.measure(lab.client, f"/dev/{name}", "randread", "4k", 4).mean_us / 1000
 
 
-def load_until_stopped(lab: Lab, name: str, stop: str, **options: object) -> Job:
+def load_until_stopped(lab: Lab, name: str, **options: object) -> Job:
     once = fio.command("full", f"/dev/{name}", bs="4k", iodepth=64, time_based=1, runtime=2, size="8m", **options)
-    return lab.client.spawn(f"while [ ! -e {stop} ]; do {once} >/dev/null; done", 900)
+    return lab.client.spawn(f"while [ ! -e {STOP} ]; do\n[ ! -e {PAUSE} ] || {{ sleep 0.1; continue; }}\n"
+                            f"{once} >/dev/null\ndone", 900)
 
 
 def full(lab: Lab, disk: str, neighbour: str) -> None:
-    """Reads and writes, which the disk has no room for, and flushes with them."""
+    """Reads and writes, which the disk has no room for, and flushes with them. Each round compares what it is beside
+    them with what it is without at the same time: a busy host adds to either, but a neighbour that waits for the disk
+    does so in each round."""
     name = rnbd.map_device(lab, disk)
-    alone = latency(lab, neighbour)
-    loads = [load_until_stopped(lab, name, "/tmp/enough", rw="randrw"),
-             load_until_stopped(lab, name, "/tmp/enough", rw="randwrite", fsync=4)]
-    rnbd.wait_until(lab.client, f"set -- $(cat /sys/block/{name}/inflight); [ $(($1 + $2)) -gt 32 ]", 60, "load")
-    beside = latency(lab, neighbour)
-    lab.client.run("touch /tmp/enough")
+    loads = [load_until_stopped(lab, name, rw="randrw"), load_until_stopped(lab, name, rw="randwrite", fsync=4)]
+    under_way = f"set -- $(cat /sys/block/{name}/inflight); [ $(($1 + $2))"
+    rounds: list[tuple[float, float]] = []
+    while not any(beside <= 2 * alone for alone, beside in rounds):
+        rnbd.check(len(rounds) < MOST_ROUNDS, "ms of a read (alone, beside a disk that is full): "
+                   + ", ".join(f"({alone:.1f}, {beside:.1f})" for alone, beside in rounds))
+        rnbd.wait_until(lab.client, f"{under_way} -gt 32 ]", 60, "load")
+        beside = latency(lab, neighbour)
+        lab.client.run(f"touch {PAUSE}")
+        rnbd.wait_until(lab.client, f"{under_way} -eq 0 ]", 60, "no load")
+        rounds.append((latency(lab, neighbour), beside))
+        lab.client.run(f"rm {PAUSE}")
+    lab.client.run(f"touch {STOP}")
     for load in loads:
         rnbd.check(lab.client.wait(load).ok, "I/O to the disk that is full failed")
-    rnbd.check(beside <= 2 * alone, f"a read beside a disk that is full takes {beside:.1f} ms, alone {alone:.1f} ms")
     fio.verify(lab.client, f"/dev/{name}", fio.Verify("4k", depth=32, size="128k"))
     rnbd.unmap(lab, name)
 

@@ -25,6 +25,8 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	755:packaging/initramfs/hook:$(initramfs)/hooks/rnbd \
 	644:packaging/initramfs/conf-hook:$(initramfs)/conf-hooks.d/rnbd \
 	755:packaging/initramfs/map:$(initramfs)/scripts/local-top/rnbd \
+	755:packaging/ocf/rnbd-disk:$(PREFIX)/lib/ocf/resource.d/rnbd/rnbd-disk \
+	755:packaging/ocf/rnbd-export:$(PREFIX)/lib/ocf/resource.d/rnbd/rnbd-export \
 	644:packaging/etc/60-rnbd.rules:$(lib)/udev/rules.d/60-rnbd.rules \
 	644:packaging/etc/rnbd.tmpfiles:$(PREFIX)/lib/tmpfiles.d/rnbd.conf \
 	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
@@ -33,7 +35,8 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf \
 	packaging/etc/rdma-modules-rnbd.conf:/etc/rdma/modules/rnbd.conf
 # What is ours alone, innermost first.
-folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/events.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd $(DOC)
+folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/events.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd \
+	$(PREFIX)/lib/ocf/resource.d/rnbd $(DOC)
 
 part = $(word $(1),$(subst :, ,$(2)))
 define line
@@ -41,7 +44,7 @@ define line
 
 endef
 # These name the program by its place; in an initramfs that is always the same.
-naming := $(foreach f,$(files),$(if $(filter packaging/systemd/% packaging/initramfs/%,$(call part,2,$f)), \
+naming := $(foreach f,$(files),$(if $(filter packaging/systemd/% packaging/initramfs/% packaging/ocf/%,$(call part,2,$f)), \
 	'$d$(call part,3,$f)'))
 program := s,/usr/sbin/rnbdadm,$(PREFIX)/sbin/rnbdadm,
 

@@ -18,7 +18,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-arm64 vm-arm64-6.12 vm-pairs vm-pairs-full
 .PHONY: matrix soak bench bench-modules
-.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb packages
+.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
 # Kbuild's word for DESTDIR.
 INSTALL_MOD_PATH ?= $(DESTDIR)
@@ -147,6 +147,9 @@ uninstall-rnbdadm:
 deb:
 	packaging/deb
 
+rpm:
+	packaging/rpm
+
 packages:
 	tests/packages/run
 
@@ -180,6 +183,7 @@ help:
 #? make install-rnbdadm  install it with manual pages, completions, units and udev rules
 #? make uninstall-rnbdadm  remove all of that, but what was edited in /etc
 #? make deb         Debian packages, into build/deb: the source, rnbdadm, its debug symbols, rnbd-dkms
+#? make rpm         RPMs for other distributions, into build/rpm: rnbdadm, rnbd-dkms, their source
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
 #? make bench QUICK=1  only instructions for each I/O, against the ratios in bench/baseline.json

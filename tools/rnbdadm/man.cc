@@ -198,7 +198,9 @@ std::string man_command(const Command &command)
 		text += item(argument.name, argument.help);
 	if (!command.options.empty())
 		text += ".SH OPTIONS\n" + option_items(command.options);
-	text += ".SH OPTIONS OF ALL COMMANDS\n" + option_items(global_options());
+	// Said once, so that a page is about its command.
+	text += ".SH OPTIONS OF ALL COMMANDS\n"
+		"\\fBrnbdadm\\fR(8) has them, such as \\fB\\-\\-output\\fR.\n";
 	if (command.kind)
 		text += columns(*command.kind);
 	if (!command.examples.empty())

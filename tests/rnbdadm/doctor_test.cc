@@ -75,6 +75,53 @@ TEST_F(RnbdadmModules, OfTheNewestKernel)
 	expect(12, "6.14.0-amd64: rnbd 1.0.0 is not for kernels of this series");
 }
 
+TEST_F(RnbdadmModules, ReasonsOfTheBuildAreRepeated)
+{
+	newest();
+	dkms();
+	host.put("/lib/modules/" + kNewest + "/build/Makefile", "");
+	const std::string failed = "6.12.9-amd64: DKMS failed to build rnbd 1.0.0";
+	const std::string reason = "cxxrt: the kernel 6.12.9-amd64 was built with clang";
+	host.put(kDkms + "build/make.log",
+		 "DKMS make.log for rnbd-1.0.0 for kernel 6.12.9-amd64 (x86_64)\n" + reason + "\n");
+	expect(12, failed + ": the kernel 6.12.9-amd64 was built with clang\n         -> see ");
+	host.put(kDkms + "build/make.log",
+		 "DKMS make.log for rnbd-1.0.0 for kernel 6.1.0-56-amd64 (x86_64)\n" + reason);
+	expect(12, failed + "\n         -> see ");
+}
+
+TEST_F(RnbdadmModules, DkmsForgetsWithTheLastKernel)
+{
+	newest();
+	fs::create_directories(host.place("/usr/src/rnbd-1.0.0"));
+	expect(12, "6.12.9-amd64: there are no modules for it");
+	host.put("/usr/src/rnbd-1.0.0/dkms.conf", "PACKAGE_NAME=\"rnbd\"");
+	expect(12, "6.12.9-amd64: DKMS has forgotten rnbd 1.0.0, as it does when the last kernel "
+		   "that had it is removed\n         -> dkms install rnbd/1.0.0 -k 6.12.9-amd64");
+	dkms();
+	expect(12, "6.12.9-amd64: DKMS could not build rnbd 1.0.0: the kernel's headers are");
+}
+
+TEST_F(RnbdadmModules, OnArm64)
+{
+	newest();
+	host.put("/lib/modules/" + kNewest + "/build/Makefile", "");
+	host.put("/proc/sys/kernel/arch", "aarch64\n");
+	const std::string conf = "BUILD_EXCLUSIVE_ARCH=\"^(x86_64|aarch64)$\"\n"
+				 "BUILD_EXCLUSIVE_KERNEL=\"^(6[.]1|6[.]12)\\.\"\n";
+	host.put(kDkms + "source/dkms.conf", conf);
+	expect(12, "6.12.9-amd64: DKMS has not built rnbd 1.0.0");
+	host.put(kDkms + kNewest + "/aarch64/module/rnbd-client.ko", "");
+	expect(12, "6.12.9-amd64: DKMS has built rnbd 1.0.0 and not installed it");
+	host.put(kDkms + "source/dkms.conf",
+		 conf + "[ \"$arch\" != aarch64 ] || BUILD_EXCLUSIVE_KERNEL=\"^(6[.]1)\\.\"\n");
+	expect(12, "6.12.9-amd64: rnbd 1.0.0 is not for kernels of this series on aarch64");
+	host.put("/proc/sys/kernel/arch", "x86_64\n");
+	expect(12, "6.12.9-amd64: DKMS has built rnbd 1.0.0 and not installed it");
+	host.put("/proc/sys/kernel/arch", "riscv64\n");
+	expect(12, "6.12.9-amd64: DKMS does not build rnbd 1.0.0 for riscv64");
+}
+
 TEST_F(RnbdadmModules, WhoWins)
 {
 	host.modules(kRunning, "kernel/drivers/block/rnbd", "Debian Secure Boot CA");

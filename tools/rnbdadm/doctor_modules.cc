@@ -40,25 +40,73 @@ std::string dkms_version(const Host &host)
 	return newest;
 }
 
+// Sources that are installed for DKMS, which may know nothing of them.
+std::string sources_version(const Host &host)
+{
+	const std::string prefix = "rnbd-";
+	std::string newest;
+	for (const std::string &name : host.list("/usr/src"))
+		if (name.starts_with(prefix) && host.exists("/usr/src/" + name + "/dkms.conf"))
+			newest = name.substr(prefix.size());
+	return newest;
+}
+
+// What dkms.conf says of a key, on this machine: a line of it may be for one architecture alone.
+std::string dkms_setting(const Host &host, const std::string &tree, const std::string &arch,
+			 const std::string &key)
+{
+	std::string value;
+	for (std::string line : split(host.text(tree + "/source/dkms.conf"), "\n")) {
+		const std::string others = "[ \"$arch\" != " + arch + " ] || ";
+		if (line.starts_with(others))
+			line.erase(0, others.size());
+		if (line.starts_with(key + "=\"") && line.ends_with("\""))
+			value = line.substr(key.size() + 2, line.size() - key.size() - 3);
+	}
+	return value;
+}
+
+bool fits(const std::string &word, const std::string &pattern)
+{
+	return std::regex_search(word, std::regex(pattern, std::regex::extended));
+}
+
+// Our own build's reason in the log of DKMS, if the log is of a build for that kernel.
+std::string reason_in(const std::string &log, const std::string &release)
+{
+	if (log.find(" for kernel " + release + " ") == std::string::npos)
+		return "";
+	for (const std::string &line : split(log, "\n"))
+		if (line.starts_with("cxxrt: "))
+			return ": " + line.substr(7);
+	return "";
+}
+
 // Why there are no modules for a kernel, and what to do: DKMS is asked in its own files.
 Finding missing_files(const Host &host, const std::string &check, const std::string &release)
 {
 	const std::string version = dkms_version(host);
+	if (const std::string lost = version.empty() ? sources_version(host) : ""; !lost.empty())
+		return {check, "problem",
+			fmt::format("DKMS has forgotten rnbd {}, as it does when the last kernel "
+				    "that had it is removed",
+				    lost),
+			fmt::format("dkms install rnbd/{} -k {}", lost, release)};
 	if (version.empty())
 		return {check, "problem", "there are no modules for it",
 			"install the package rnbd-dkms, or build them: make && make install"};
 	const std::string tree = kDkms + "/" + version, built = tree + "/" + release;
-	for (const std::string &line : split(host.text(tree + "/source/dkms.conf"), "\n")) {
-		const std::string key = "BUILD_EXCLUSIVE_KERNEL=\"";
-		if (!line.starts_with(key))
-			continue;
-		const std::string pattern = line.substr(key.size(), line.size() - key.size() - 1);
-		if (!std::regex_search(release, std::regex(pattern, std::regex::extended)))
-			return {check, "problem",
-				fmt::format("rnbd {} is not for kernels of this series", version),
-				"boot another kernel, or install a version of rnbd-dkms that "
-				"supports it; README names the series"};
-	}
+	const std::string arch = trim(host.text("/proc/sys/kernel/arch"));
+	if (!arch.empty() && !fits(arch, dkms_setting(host, tree, arch, "BUILD_EXCLUSIVE_ARCH")))
+		return {check, "problem",
+			fmt::format("DKMS does not build rnbd {} for {}", version, arch),
+			"README names the kernels and the machines that have modules"};
+	if (!fits(release, dkms_setting(host, tree, arch, "BUILD_EXCLUSIVE_KERNEL")))
+		return {check, "problem",
+			fmt::format("rnbd {} is not for kernels of this series{}", version,
+				    arch == "aarch64" ? " on aarch64" : ""),
+			"boot another kernel, or install a version of rnbd-dkms that "
+			"supports it; README names the series"};
 	if (!host.list(built).empty())
 		return {check, "problem",
 			fmt::format("DKMS has built rnbd {} and not installed it", version),
@@ -73,7 +121,9 @@ Finding missing_files(const Host &host, const std::string &check, const std::str
 	const std::string log = tree + "/build/make.log";
 	if (host.exists(log))
 		return {
-		    check, "problem", fmt::format("DKMS failed to build rnbd {}", version),
+		    check, "problem",
+		    fmt::format("DKMS failed to build rnbd {}{}", version,
+				reason_in(host.text(log), release)),
 		    fmt::format("see {}, then: dkms install rnbd/{} -k {}", log, version, release)};
 	return {check, "problem", fmt::format("DKMS has not built rnbd {}", version),
 		fmt::format("dkms install rnbd/{} -k {}", version, release)};

@@ -8,10 +8,11 @@ const std::vector<Command> &commands()
 {
 	static const std::vector<Command> kAll = [] {
 		std::vector<Command> all;
-		for (auto part : {map_commands, discover_commands, list_commands, hca_commands,
-				  session_commands, server_commands, export_commands,
-				  name_list_commands, key_commands, stats_commands,
-				  diagnosis_commands, config_commands, generate_commands})
+		for (auto part :
+		     {map_commands, discover_commands, list_commands, hca_commands,
+		      session_commands, server_commands, export_commands, name_list_commands,
+		      reservation_commands, key_commands, stats_commands, diagnosis_commands,
+		      config_commands, generate_commands})
 			for (const Command &command : part())
 				all.push_back(command);
 		return all;
@@ -67,7 +68,8 @@ const char *group_summary(const std::string &group)
 	static const Group kGroups[] = {
 	    {"session", "sessions: list, show, set, reconnect, disconnect"},
 	    {"path", "paths of sessions: list, show, add, remove, disconnect, reconnect, readd"},
-	    {"server", "the server's side: list, show, close, disconnect, pause, resume, export "
+	    {"server", "the server's side: list, show, close, disconnect, pause, resume, "
+		       "reservations, clear-reservations, export "
 		       "list|show|add|set|enable|disable|remove, key list|set|remove"},
 	    {"server export", "exports by name: list, show, add, set, enable, disable, remove"},
 	    {"server key", "names of sessions that keys open: list, set, remove"},

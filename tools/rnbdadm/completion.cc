@@ -6,6 +6,7 @@
 #include "generate.hh"
 #include "keys.hh"
 #include "name_lists.hh"
+#include "reservations.hh"
 #include "settings.hh"
 #include "text.hh"
 
@@ -36,6 +37,9 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 		if (kind == "served")
 			for (const Opened &opened : read_opened(host))
 				names.insert(opened.device);
+		if (kind == "reserved")
+			for (const Registration &r : read_reservations(host))
+				names.insert(r.device);
 		if (kind == "export")
 			for (const Export &e : read_exports(host))
 				names.insert(e.name);
@@ -65,9 +69,9 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 
 namespace {
 
-const std::set<std::string> kLive = {"device", "session", "server-session", "path", "served",
-				     "export", "mapping", "setting",	    "key",  "key-list",
-				     "hca",    "netdev"};
+const std::set<std::string> kLive = {"device",	 "session", "server-session", "path",	 "served",
+				     "reserved", "export",  "mapping",	      "setting", "key",
+				     "key-list", "hca",	    "netdev"};
 
 bool is_live(const std::string &complete)
 {

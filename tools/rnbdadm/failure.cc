@@ -94,6 +94,8 @@ const Words kSpecial[] = {
     {EBUSY, Action::ConnectPath, "the path is being closed"},
     {EEXIST, Action::Export, "an export of that name is there already"},
     {EBUSY, Action::Export, "a session has the exported device open"},
+    {EBUSY, Action::Reservations, "the disk is being asked by somebody else at this moment"},
+    {ENOENT, Action::Reservations, "no client is registered with it any more"},
 };
 
 const Words kCommon[] = {

@@ -63,6 +63,7 @@ enum class Action {
 	ServerClose,
 	Export,
 	Discover,
+	Reservations,
 };
 
 // The reason behind a positive errno in words, with its name: "the server has no such device

@@ -5,6 +5,7 @@
 #include "discovery.hh"
 #include "keys.hh"
 #include "name_lists.hh"
+#include "reservations.hh"
 
 namespace rnbdadm {
 
@@ -341,12 +342,33 @@ const Table<NameList> kTableNameList = {
 
 const Kind kNameListKind = {"key_list", "key_lists", fields_of(kTableNameList)};
 
+namespace {
+
+const Table<Registration> kTableRegistration = {
+    {"device", "DISK", Unit::Text, true, "disk of this machine", &Registration::device},
+    {"type", "RESERVATION", Unit::Text, true, "type of the disk's reservation, or none",
+     &Registration::type},
+    {"generation", "GENERATION", Unit::Count, false, "how often registrations have changed",
+     &Registration::generation},
+    {"session", "SESSION", Unit::Text, true, "session of the client that is registered",
+     &Registration::session},
+    {"key", "KEY", Unit::Text, true, "by which it is registered, hexadecimal", &Registration::key},
+    {"holder", "HOLDER", Unit::Flag, true, "whether it holds the reservation",
+     &Registration::holder},
+    {"proven", "PROVEN", Unit::Text, false,
+     "name of the key that its client has proven; null if none", &Registration::proven},
+};
+
+} // namespace
+
+const Kind kReservationKind = {"reservation", "reservations", fields_of(kTableRegistration)};
+
 std::vector<const Kind *> all_kinds()
 {
-	return {&kDeviceKind,  &kSessionKind,	 &kPathKind,	   &kOpenedKind,
-		&kExportKind,  &kHcaKind,	 &kDeviceRateKind, &kPathRateKind,
-		&kFindingKind, &kDifferenceKind, &kOutcomeKind,	   &kEventKind,
-		&kMistakeKind, &kKeyKind,	 &kNameListKind,   &kDiscoveredKind};
+	return {&kDeviceKind,	  &kSessionKind,    &kPathKind,	    &kOpenedKind,  &kExportKind,
+		&kHcaKind,	  &kDeviceRateKind, &kPathRateKind, &kFindingKind, &kDifferenceKind,
+		&kOutcomeKind,	  &kEventKind,	    &kMistakeKind,  &kKeyKind,	   &kNameListKind,
+		&kDiscoveredKind, &kReservationKind};
 }
 
 Json to_json(const Device &object)
@@ -377,6 +399,11 @@ Json to_json(const Export &object)
 Json to_json(const HcaPort &object)
 {
 	return row_of(kTableHca, object);
+}
+
+Json to_json(const Registration &object)
+{
+	return row_of(kTableRegistration, object);
 }
 
 Json to_json(const NameList &object)

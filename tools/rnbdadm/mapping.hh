@@ -78,5 +78,6 @@ std::vector<Command> config_commands();
 std::vector<Command> generate_commands();
 std::vector<Command> key_commands();
 std::vector<Command> name_list_commands();
+std::vector<Command> reservation_commands();
 
 } // namespace rnbdadm

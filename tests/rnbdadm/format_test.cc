@@ -29,6 +29,20 @@ TEST(RnbdadmFormat, NoneIsIgnored)
 	EXPECT_EQ(run_line(host, "list tree -o json").code, 0);
 }
 
+TEST(RnbdadmFormat, WideCharactersHaveTheirPlaces)
+{
+	FakeHost host;
+	host.client();
+	host.device(7, "store", "/dev/\xe6\x97\xa5\xe6\x9c\xac"); // two of two columns each
+	host.device(8, "store", "/dev/\xc3\xa9");
+	EXPECT_EQ(run_line(host, "show rnbd8 -o csv --no-header -c device_path").out,
+		  "/dev/\xc3\xa9\n");
+	const std::string out = run_line(host, "list --no-header -c device_path,name").out;
+	EXPECT_TRUE(has(out, "/dev/\xe6\x97\xa5\xe6\x9c\xac     rnbd7\n")) << out;
+	EXPECT_TRUE(has(out, "/dev/\xc3\xa9        rnbd8\n")) << out;
+	EXPECT_TRUE(has(out, "/dev/nvme0n1  rnbd0\n")) << out;
+}
+
 TEST(RnbdadmFormat, ColumnsAreAddedAndTaken)
 {
 	FakeHost host;

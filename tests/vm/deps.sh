@@ -20,7 +20,7 @@ PACKAGES=(
 	libibverbs-dev librdmacm-dev rdma-core
 	# the administration tool: libraries, readers of its texts, packages
 	libfmt-dev nlohmann-json3-dev libudev-dev libkmod-dev libncurses-dev prometheus-cpp-dev libkeyutils-dev
-	libnl-route-3-dev
+	libnl-route-3-dev libsmartcols-dev
 	man-db zsh systemd debhelper dh-dkms dkms lintian initramfs-tools-core rpm
 	# checks and unit tests, which take HMAC from libssl-dev (above)
 	clang-format-19 clang-tidy-19 shellcheck pyflakes3 libgtest-dev clang libclang-rt-dev spin git

@@ -6,9 +6,14 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <ostream>
 
 #include <fmt/format.h>
+#include <libsmartcols/libsmartcols.h>
 
 namespace rnbdadm {
 
@@ -109,17 +114,24 @@ std::string shown(const Json &value, Unit unit, bool raw)
 	}
 }
 
-std::string coloured(const std::string &text, const std::string &state, bool colour)
+namespace {
+
+// What makes a terminal show the colour of a state.
+const char *colour_of(const std::string &state)
 {
-	if (!colour)
-		return text;
 	static const std::vector<std::string> kGood = {"open", "connected", "active", "ok"};
 	static const std::vector<std::string> kPoor = {"degraded", "init", "note", "armed"};
 	auto is = [&](const std::vector<std::string> &words) {
 		return std::find(words.begin(), words.end(), state) != words.end();
 	};
-	const char *code = is(kGood) ? "32" : is(kPoor) ? "33" : "31";
-	return fmt::format("\033[{}m{}\033[0m", code, text);
+	return is(kGood) ? "\033[32m" : is(kPoor) ? "\033[33m" : "\033[31m";
+}
+
+} // namespace
+
+std::string coloured(const std::string &text, const std::string &state, bool colour)
+{
+	return colour ? fmt::format("{}{}\033[0m", colour_of(state), text) : text;
 }
 
 namespace {
@@ -140,46 +152,71 @@ bool right_aligned(Unit unit)
 	}
 }
 
-// Columns on a terminal: a byte of a UTF-8 sequence that is not its first has none.
-std::size_t width(const std::string &text)
+// Names are UTF-8, whatever the locale of who prints them, such as cron's: what a character takes
+// on a terminal is asked of the C library.
+class Utf8 {
+public:
+	Utf8() : before_(uselocale(locale())) {}
+	Utf8(const Utf8 &) = delete;
+	Utf8 &operator=(const Utf8 &) = delete;
+	~Utf8() { uselocale(before_); }
+
+private:
+	// Read from files once. Null, and no change of anything, if there are none.
+	static locale_t locale()
+	{
+		static const locale_t kLocale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+		return kLocale;
+	}
+	locale_t before_;
+};
+
+struct Unref {
+	void operator()(libscols_table *table) const { scols_unref_table(table); }
+};
+
+template <class T> T *need(T *made)
 {
-	return static_cast<std::size_t>(
-	    std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+	if (!made)
+		throw std::bad_alloc();
+	return made;
 }
 
+void need(int error)
+{
+	if (error)
+		throw std::bad_alloc();
+}
+
+// Lines are as long as they are, also on a terminal: whoever wants less chooses columns.
 void print_table(std::ostream &out, const std::vector<const Field *> &fields,
 		 const std::vector<Json> &rows, const Style &style)
 {
-	std::vector<std::vector<std::string>> cells;
-	if (style.header) {
-		cells.emplace_back();
-		for (const Field *field : fields)
-			cells.back().push_back(field->title);
-	}
+	const Utf8 encoding;
+	std::unique_ptr<libscols_table, Unref> table(need(scols_new_table()));
+	need(scols_table_set_column_separator(table.get(), "  "));
+	need(scols_table_enable_noheadings(table.get(), !style.header));
+	need(scols_table_enable_colors(table.get(), style.colour));
+	need(scols_table_set_termforce(table.get(), SCOLS_TERMFORCE_NEVER));
+	for (const Field *field : fields)
+		need(scols_table_new_column(table.get(), style.header ? field->title : "", 0,
+					    right_aligned(field->unit) ? SCOLS_FL_RIGHT : 0));
 	for (const Json &row : rows) {
-		cells.emplace_back();
-		for (const Field *field : fields)
-			cells.back().push_back(printable(
-			    shown(row.value(field->key, Json()), field->unit, style.raw)));
-	}
-	std::vector<std::size_t> widths(fields.size());
-	for (const auto &line : cells)
-		for (std::size_t i = 0; i < line.size(); i++)
-			widths[i] = std::max(widths[i], width(line[i]));
-	for (std::size_t n = 0; n < cells.size(); n++) {
-		std::string line;
+		libscols_line *line = need(scols_table_new_line(table.get(), nullptr));
 		for (std::size_t i = 0; i < fields.size(); i++) {
-			const std::string &cell = cells[n][i];
-			std::string pad(widths[i] - width(cell), ' ');
-			bool state = fields[i]->unit == Unit::State && (n > 0 || !style.header);
-			std::string text = coloured(cell, cell, style.colour && state);
-			if (i)
-				line += "  ";
-			line += right_aligned(fields[i]->unit) ? pad + text : text + pad;
+			const std::string text = printable(
+			    shown(row.value(fields[i]->key, Json()), fields[i]->unit, style.raw));
+			need(scols_line_set_data(line, i, text.c_str()));
+			if (fields[i]->unit == Unit::State)
+				need(scols_cell_set_color(scols_line_get_cell(line, i),
+							  colour_of(text)));
 		}
-		line.erase(line.find_last_not_of(' ') + 1);
-		out << line << '\n';
 	}
+	char *text = nullptr;
+	need(scols_print_table_to_string(table.get(), &text));
+	const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+	for (const std::string &line : split(text, "\n"))
+		out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
 }
 
 // RFC 4180, with the newline of this system.

@@ -8,9 +8,10 @@
     !__has_include(<libudev.h>) || !__has_include(<libkmod.h>) || \
     !__has_include(<curses.h>) || !__has_include(<prometheus/text_serializer.h>) || \
     !__has_include(<keyutils.h>) || !__has_include(<openssl/evp.h>) || \
-    !__has_include(<netlink/route/neighbour.h>)
+    !__has_include(<netlink/route/neighbour.h>) || !__has_include(<libsmartcols/libsmartcols.h>)
 #error "apt install build-essential libfmt-dev nlohmann-json3-dev libudev-dev libkmod-dev \
-libncurses-dev prometheus-cpp-dev libkeyutils-dev libssl-dev libnl-route-3-dev"
+libncurses-dev prometheus-cpp-dev libkeyutils-dev libssl-dev libnl-route-3-dev \
+libsmartcols-dev"
 #endif
 
 #include <fmt/format.h>

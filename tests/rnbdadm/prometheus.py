@@ -27,7 +27,9 @@ sys.path.insert(0, str(TOP / "tests/vm"))
 from vmlab import debian  # noqa: E402
 from vmlab.cache import Cache  # noqa: E402
 
-PACKAGES = ("prometheus", "prometheus-node-exporter")
+PACKAGES = ["prometheus", "prometheus-node-exporter"]
+if debian.codename() == debian.TRIXIE.name:
+    PACKAGES.append("promtool")  # which Debian 12 has in the package prometheus
 PATIENCE = 300  # s; far beyond what a loaded machine needs
 
 

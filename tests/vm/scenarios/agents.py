@@ -64,6 +64,18 @@ def inputs(export: Agent, disk: Agent) -> None:
     disk.call("monitor", NOT_RUNNING)
 
 
+def not_told(*agents: Agent) -> None:
+    """What cannot be told is not taken for gone: a cluster would start it elsewhere."""
+    for agent in agents:
+        broken = f"/tmp/{agent.kind}-broken"
+        agent.machine.run(f"printf '#!/bin/sh\\nexit 1\\n' >{broken}\nchmod +x {broken}")
+        program, agent.program = agent.program, broken
+        for action in ("monitor", "stop"):
+            agent.call(action, GENERIC, "cannot tell")
+        agent.program = program
+        agent.call("monitor", SUCCESS)
+
+
 def states_of_export(lab: Lab, export: Agent) -> None:
     admin = export.program
     lab.server.run(f"{admin} server export disable vm1")
@@ -144,6 +156,10 @@ def run(lab: Lab) -> None:
     disk.test()
     disk.call("start", SUCCESS)
     disk.call("start", SUCCESS)
+    # Dots are dots.
+    disk.call("monitor", NOT_RUNNING, session="a.%h")
+    export.call("monitor", GENERIC, "is not of", device="/dev/nullb0")
+    not_told(export, disk)
     states_of_disk(lab, disk)
     device_is_free(lab, export, disk)
     device = rnbd.named_disk(lab.server, null, "one", "TEST-40")

@@ -2,7 +2,8 @@
 // Whose turn it is with a disk that takes its time.
 //
 //	Free ──take()──> Asking ──finish()──> Over ──give_back()──> Free
-//			   └───leave()──> Left ──finish()──> Free
+//			   ├───leave()──> Left ──finish()──> Free
+//			   └───give_back()──> Free, if no work item was queued
 //
 // Who takes it has a work item ask the disk, and either waits until that is over, looks, and gives
 // it back; or leaves, and then it ends with the item. Any context; what is written before a step is
@@ -28,8 +29,12 @@ public:
 	{
 		return atomic_read_acquire(&state_) == static_cast<int>(State::Over);
 	}
-	// By who waits. False: it is over.
-	[[nodiscard]] bool leave() { return step(State::Asking, State::Left); }
+	// By who waits. False: it is over, and the answer is seen, which an exchange that fails
+	// does not promise.
+	[[nodiscard]] bool leave()
+	{
+		return step(State::Asking, State::Left) || WARN_ON_ONCE(!is_over());
+	}
 
 private:
 	enum class State : int { Free, Asking, Over, Left };

@@ -107,9 +107,8 @@ void Mapping::finish()
 	//    address, cannot stand for another device meanwhile.
 	exports_.detach(*this);
 	disks_.leave(*this);
-	// 4. Nobody knows it any more, once its configured export has forgotten it: after the
-	// close,
-	//    so that the device is free for whoever sees no users or has removed the export.
+	// 4. Nobody knows it any more, once its configured export has forgotten it. The close is
+	//    before, so that the device is free for whoever sees no users, or no export.
 	device_.close();
 	use_.reset();
 	if (was_open)

@@ -125,8 +125,24 @@ loads()
 	# shellcheck disable=SC2016
 	printf '#!/bin/sh\n[ "$1" = -c ] && echo "%s" || echo "$*"\n' "$1" >"$work/stub/modprobe"
 	printf '#!/bin/sh\necho "%s"\n' "$2" >"$work/stub/modinfo"
-	chmod +x "$work/stub/modprobe" "$work/stub/modinfo"
-	[ "$(PATH=$work/stub:$PATH sh "$folder/rnbd-server" start)" = "$3" ]
+	printf '#!/bin/sh\necho "$*"\n' >"$work/stub/rnbdadm"
+	served | diff - <(printf '%s\n' "$3" 'apply --exports')
+}
+served()
+{
+	chmod +x "$work/stub"/*
+	sed "s,^ctl=.*,ctl=$work," "$folder/rnbd-server" | sed 's,/usr/sbin/rnbdadm,rnbdadm,' >"$work/rnbd-server"
+	PATH=$work/stub:$PATH sh "$work/rnbd-server" start
+}
+# An export that fails is said, and is no reason to serve nobody.
+exports_first()
+{
+	loads '' 'serving:serve nobody before (bool)' 'rnbd_server serving=N' || return 1
+	echo 0 >"$work/serving"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\n[ "$(cat %s)" = 0 ] && exit 10\n' "$work/serving" >"$work/stub/rnbdadm"
+	served
+	[ "$?" = 10 ] && [ "$(cat "$work/serving")" = 1 ]
 }
 knows='exports_only:let clients open nothing else (bool)'
 try "the unit's server offers nothing by itself" loads '' "$knows" 'rnbd_server exports_only=Y'
@@ -134,6 +150,7 @@ try "modprobe.d may say that it offers all" loads 'options rnbd_server exports_o
 try "modprobe.d may say a folder" loads 'options rnbd_server port_nr=1 dev_search_path=/dev/x' "$knows" rnbd_server
 try "modprobe.d may say other things" loads 'options rnbd_server port_nr=1' "$knows" 'rnbd_server exports_only=Y'
 try "the kernel's own server is not asked for it" loads '' 'port_nr:port (ushort)' rnbd_server
+try "exports are there before anybody is served" exports_first
 
 for file in "$top"/packaging/*.json; do
 	[ -e "$file" ] && try "${file##*/} is JSON" python3 -m json.tool "$file"

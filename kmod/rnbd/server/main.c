@@ -57,6 +57,11 @@ module_param(exports_only, bool, 0444);
 MODULE_PARM_DESC(exports_only,
 		 "Only what /sys/kernel/config/rnbd/exports lists can be opened (default: N)");
 
+/* Exports can be made meanwhile, so that no client is refused one that is not there yet. */
+static bool serving = true;
+module_param(serving, bool, 0444);
+MODULE_PARM_DESC(serving, "N: serve nobody until 1 is written to ctl/serving (default: Y)");
+
 /* What clients know an orderly restart of the machine by: nothing that they wrote was lost by it.
  */
 static unsigned long long instance;
@@ -70,6 +75,7 @@ static int __init rnbd_server_init(void)
 	struct rnbd_server_settings settings = {
 	    .search_path = dev_search_path,
 	    .exports_only = exports_only,
+	    .serving = serving,
 	    .instance = instance,
 	    .server_id = server_id,
 	    .board_uuid = dmi_get_system_info(DMI_PRODUCT_UUID),

@@ -55,7 +55,7 @@ int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 		return created.code();
 	// Known to the transport's calls before they can come.
 	rnbd::server::module_ = created->release();
-	rnbd::Status opened = rnbd::server::module_->open(port);
+	rnbd::Status opened = rnbd::server::module_->open(port, settings->serving);
 	if (!opened.ok()) {
 		rnbd_server_stop();
 		return opened.code();

@@ -27,9 +27,9 @@ public:
 	// Ends all sessions and with them everything that is exported. May sleep.
 	~Module();
 
-	// Starts to listen at `port`, also each time that it serves anew. EADDRINUSE, ... May
-	// sleep.
-	Status open(u16 port);
+	// Starts to listen at `port`, now if it shall be `serving`, and each time that it serves
+	// anew. EADDRINUSE, ... May sleep.
+	Status open(u16 port, bool serving);
 
 	// ENOTCONN while it does not serve: limits of the transport are unknown before.
 	Result<u32> max_io_bytes() const;

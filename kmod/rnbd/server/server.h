@@ -19,6 +19,8 @@ struct rnbd_server_settings {
 	/* Terminated, and outlive the module's run. */
 	const char *search_path;
 	bool exports_only;
+	/* Else nobody is served until ctl/serving says so. */
+	bool serving;
 	/* 0: that of this boot. */
 	u64 instance;
 	/* Null or empty if the administrator says nothing, or the machine has none. */

@@ -88,11 +88,11 @@ Status Module::stop(Serving &s)
 	return exports_.wait_killable([&] { return exports_.none_alive(); });
 }
 
-Status Module::open(u16 port)
+Status Module::open(u16 port, bool serving)
 {
-	TRY(serving_.with([&](Serving &s) {
+	TRY(serving_.with([&](Serving &s) -> Status {
 		s.port = port;
-		return start(s);
+		return serving ? start(s) : Status();
 	}));
 	// Nothing can fail afterwards: a tree in which an administrator has made something stays.
 	return configured_.create();

@@ -22,6 +22,15 @@ def closed_out(lab: Lab, name: str) -> None:
     rnbd.equal(rnbd.write_error(lab.client, f"/sys/block/{name}/rnbd/remap_device", "1"), "EACCES", "remap")
 
 
+def served_at_last(lab: Lab) -> None:
+    """Loaded with serving=N it lets exports be made, and no client in."""
+    serving = "/sys/class/rnbd-server/ctl/serving"
+    rnbd.equal(rnbd.read(lab.server, serving), "0", "serving")
+    error = rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", rnbd.map_text(lab, "one", "vm"))
+    rnbd.check(error not in ("", "EACCES"), f"a server that does not serve yet answered: {error or 'mapped'}")
+    rnbd.write(lab.server, serving, "1")
+
+
 def inputs(lab: Lab) -> None:
     rows = [("device_path", "", "EINVAL"), ("device_path", "nullb7", "EINVAL"), ("access", "wo", "EINVAL"),
             ("enable", "2", "EINVAL"), ("enable", "1", "EINVAL"), ("allowed_addresses", "10.10.0.300", "EINVAL"),
@@ -173,10 +182,11 @@ def discovered(lab: Lab, disk: str) -> None:
 
 def run(lab: Lab) -> None:
     disk = rnbd.null_disk(lab.server)
-    lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y\n"
+    lab.server.run("modprobe rtrs_server\nmodprobe rnbd_server exports_only=Y serving=N\n"
                    f"mkdir {TREE}/one\n! mkdir {TREE}/one 2>/dev/null", 90)
     try:
         rnbd.load_client(lab)
+        served_at_last(lab)
         inputs(lab)
         rnbd.write(lab.server, f"{TREE}/one/device_path", disk)
         rules(lab, disk)

@@ -52,6 +52,8 @@ def run(lab: Lab) -> None:
     writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; done", 400)
     lab.reboot("server", orderly=True)
     there(lab, "after the reboot of the server")
+    # The client waited for it, and asked as soon as somebody listened.
+    rnbd.equal(rnbd.read(lab.server, f"{rnbd.CONFIGURED}/../denied_unlisted"), "0", "refusals of what is configured")
     heard(lab.client)
     lab.client.run("touch /tmp/stop")
     written = lab.client.wait(writer)

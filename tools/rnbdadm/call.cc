@@ -12,31 +12,6 @@
 
 namespace rnbdadm {
 
-std::string Call::value(const std::string &option, const std::string &fallback) const
-{
-	auto found = options.find(option);
-	return found == options.end() ? fallback : found->second.back();
-}
-
-std::vector<std::string> Call::values(const std::string &option) const
-{
-	auto found = options.find(option);
-	return found == options.end() ? std::vector<std::string>() : found->second;
-}
-
-std::int64_t Call::number(const std::string &option, std::int64_t fallback, std::int64_t min,
-			  std::int64_t max) const
-{
-	if (!has(option))
-		return fallback;
-	Integer number = parse_signed(value(option));
-	if (!number || *number < min || *number > max)
-		throw Failure(Exit::Usage,
-			      fmt::format("--{}: '{}' is no whole number from {} to {}", option,
-					  value(option), min, max));
-	return *number;
-}
-
 int Call::try_write(const std::string &path, const std::string &text)
 {
 	return try_write_all({{path, text}})[0];

@@ -103,18 +103,19 @@ void leave_out_absent(const Host &host, std::vector<std::string> &paths)
 Exit apply(Call &call)
 {
 	Config config = read_config(call.host);
-	if (call.has("present-paths")) {
+	if (call.has(opt::kPresentPaths)) {
 		for (SessionConfig &session : config.sessions)
 			leave_out_absent(call.host, session.paths);
 		for (DeviceConfig &device : config.devices)
 			leave_out_absent(call.host, device.request.paths);
 	}
-	if (!call.arguments.empty() && (call.has("exports") || call.has("devices")))
+	if (!call.arguments.empty() && (call.has(opt::kExports) || call.has(opt::kDevices)))
 		throw Failure(Exit::Usage, "apply: name devices, or a kind of objects, not both");
-	const Plan plan = call.arguments.empty()
-			      ? plan_of_all(config, call.has("devices") || !call.has("exports"),
-					    call.has("exports") || !call.has("devices"))
-			      : plan_of_names(config, call.arguments);
+	const Plan plan =
+	    call.arguments.empty()
+		? plan_of_all(config, call.has(opt::kDevices) || !call.has(opt::kExports),
+			      call.has(opt::kExports) || !call.has(opt::kDevices))
+		: plan_of_names(config, call.arguments);
 	std::vector<Json> rows;
 	auto report = [&](const std::string &kind, const std::string &name,
 			  const std::string &result) {
@@ -220,7 +221,7 @@ Exit diff(Call &call)
 	const Config config = read_config(call.host);
 	const bool mistakes = report_mistakes(call, config);
 	std::vector<Difference> found =
-	    find_differences(call.host, config, !call.has("missing-only"));
+	    find_differences(call.host, config, !call.has(opt::kMissingOnly));
 	print_rows(call.out, kDifferenceKind, to_rows(found), call.style);
 	if (mistakes)
 		return Exit::Mistakes;
@@ -235,12 +236,12 @@ Exit save(Call &call)
 	const Config known = read_config(call.host);
 	report_mistakes(call, known);
 	std::string text = saved_config(call.host, known);
-	if (!call.has("file")) {
+	if (!call.has(opt::kFile)) {
 		call.out << text;
 		return Exit::Done;
 	}
-	std::string file = call.value("file");
-	if (call.host.exists(file) && !call.has("force"))
+	std::string file = call.value(opt::kFile);
+	if (call.host.exists(file) && !call.has(opt::kForce))
 		throw Failure(Exit::Exists, fmt::format("{} exists", file),
 			      "give --force to replace it");
 	call.save(file, text);
@@ -267,9 +268,9 @@ std::vector<Command> config_commands()
 	     "nothing is left to do, or if a NAME is what has the mistake.",
 	     {{"NAME", "a device of the configuration; all, and the exports, if not given",
 	       "mapping", false, true}},
-	     {{"devices", 0, "", "devices only"},
-	      {"exports", 0, "", "exports, and names of keys, only"},
-	      {"present-paths", 0, "",
+	     {{opt::kDevices, "devices only"},
+	      {opt::kExports, "exports, and names of keys, only"},
+	      {opt::kPresentPaths,
 	       "leave out paths from addresses that this machine does not have, as in an "
 	       "initramfs"}},
 	     {{"rnbdadm apply", ""}, {"rnbdadm apply vm1 --dry-run", ""}},
@@ -293,7 +294,7 @@ std::vector<Command> config_commands()
 	     "is no difference. Exits with 12 if there is one, with 13 if the configuration has "
 	     "mistakes, which say what could not be compared.",
 	     {},
-	     {{"missing-only", 0, "", "leave out what runs and is not configured"}},
+	     {{opt::kMissingOnly, "leave out what runs and is not configured"}},
 	     {{"rnbdadm diff", ""}},
 	     &kDifferenceKind,
 	     diff},
@@ -304,8 +305,7 @@ std::vector<Command> config_commands()
 	     "of the kernel do not tell the port of a session's server; it is taken from the "
 	     "present configuration if that has the session.",
 	     {},
-	     {{"file", 0, "FILE", "write it to FILE", "file"},
-	      {"force", 'f', "", "replace a FILE that exists"}},
+	     {{opt::kFile, "write it to FILE"}, {opt::kForce, "replace a FILE that exists"}},
 	     {{"rnbdadm save --file /etc/rnbd/rnbd.conf", ""}},
 	     nullptr,
 	     save,

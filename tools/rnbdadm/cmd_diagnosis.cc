@@ -51,12 +51,12 @@ Exit doctor(Call &call)
 
 Exit monitor(Call &call)
 {
-	std::int64_t count = call.number("count", 0, 1, 1 << 30);
-	double seconds = static_cast<double>(call.number("for", 0, 1, 1 << 30));
-	const std::string hooks = call.value("run");
+	std::int64_t count = call.number(opt::kCount);
+	double seconds = static_cast<double>(call.number(opt::kFor));
+	const std::string hooks = call.value(opt::kRun);
 	if (!hooks.empty() && !hooks.starts_with("/"))
 		throw Failure(Exit::Usage, "monitor: --run takes an absolute path");
-	const double limit = static_cast<double>(call.number("run-limit", 30, 1, 86400));
+	const double limit = static_cast<double>(call.number(opt::kRunLimit));
 	std::int64_t seen = 0;
 	bool header = call.style.header;
 	watch_events(call.host, seconds, [&](const Event &event) {
@@ -130,13 +130,12 @@ std::vector<Command> diagnosis_commands()
 	     "comes "
 	     "after it. Files that others than root could have written are not run.",
 	     {},
-	     {{"count", 0, "NUMBER", "end after so many events"},
-	      {"for", 0, "SECONDS", "end after this time"},
-	      {"run", 0, "PLACE",
+	     {{opt::kCount, "end after so many events"},
+	      {opt::kFor, "end after this time"},
+	      {opt::kRun,
 	       "run that program for each event, or all programs of that folder, in the order of "
-	       "their names",
-	       "file"},
-	      {"run-limit", 0, "SECONDS", "end a program that runs for longer, 30 if not given"}},
+	       "their names"},
+	      {opt::kRunLimit, "end a program that runs for longer, 30 if not given"}},
 	     {{"rnbdadm monitor -o json", ""},
 	      {"rnbdadm monitor --run /etc/rnbd/events.d",
 	       "what rnbd-events.service does; enable it, and put programs there"}},

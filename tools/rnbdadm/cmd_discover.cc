@@ -38,17 +38,17 @@ std::vector<std::string> sessions_to(const std::vector<Session> &sessions, const
 MapRequest whom_to_ask(Call &call)
 {
 	MapRequest request;
-	request.port = call.number("port", 1234, 1, 65535);
-	request.auth = call.value("auth");
-	request.key = call.value("key");
+	request.port = call.number(opt::kPort);
+	request.auth = call.value(opt::kAuth);
+	request.key = call.value(opt::kKey);
 	const std::vector<Session> sessions = read_sessions(call.host, false);
 	auto exists = [&](const std::string &name) {
 		return std::any_of(sessions.begin(), sessions.end(),
 				   [&](const Session &s) { return s.name == name; });
 	};
-	std::vector<std::string> servers = call.values("path");
+	std::vector<std::string> servers = call.values(opt::kPath);
 	if (!call.arguments.empty()) {
-		if (servers.empty() && !call.has("session") && exists(call.arguments[0])) {
+		if (servers.empty() && !call.has(opt::kSession) && exists(call.arguments[0])) {
 			request.session = call.arguments[0];
 			return request;
 		}
@@ -56,7 +56,7 @@ MapRequest whom_to_ask(Call &call)
 	}
 	for (const std::string &server : servers)
 		request.paths.push_back(call.path_of(server));
-	request.session = call.value("session");
+	request.session = call.value(opt::kSession);
 	if (request.session.empty() && request.paths.empty())
 		throw Failure(Exit::Usage, "discover: say which server, or which session",
 			      "its name or address, or --session with a session that exists");
@@ -173,11 +173,11 @@ std::vector<Command> discover_commands()
 	     "paths, as it does without exports_only, are not listed.",
 	     {{"SERVER", "a session, or [SRC@]DST: name or address of the server", "session",
 	       false}},
-	     {{"session", 's', "NAME", "session to ask in, or name of the new one", "session"},
-	      {"path", 'p', "[SRC@]DST", "a further address of the server", "", true},
-	      {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
-	      {"auth", 0, "POLICY", "as for map", "off|optional|required"},
-	      {"key", 0, "NAME", "name of the key by which a new session proves who it is"}},
+	     {{opt::kSession, "session to ask in, or name of the new one"},
+	      {opt::kPath, "a further address of the server"},
+	      {opt::kPort, "port of the server, 1234 if not given"},
+	      {opt::kAuth, "as for map"},
+	      {opt::kKey, "name of the key by which a new session proves who it is"}},
 	     {{"rnbdadm discover 192.0.2.10", "what this machine may have of a server"},
 	      {"rnbdadm discover store1 -s client7 --key client7", "as a session with a key"},
 	      {"rnbdadm map --all -s client7 -p store1", "all of it"}},

@@ -60,31 +60,30 @@ Exit export_show(Call &call)
 Exit export_set(Call &call)
 {
 	const Export running = one_export(call, call.arguments[0]);
-	for (const char *rule : {"client", "key", "address"})
-		if (call.has(rule) && call.has(fmt::format("any-{}", rule)))
-			throw Failure(Exit::Usage, fmt::format("server export set: --{0} or "
-							       "--any-{0}, not both",
-							       rule));
-	if (!call.has("access") && !call.has("client") && !call.has("any-client") &&
-	    !call.has("key") && !call.has("any-key") && !call.has("address") &&
-	    !call.has("any-address"))
+	// Of a rule, those that are given, or the word that there is none; else those that run.
+	bool changes = call.has(opt::kAccess);
+	auto rule = [&](const ListKey &list, const FlagKey &any, const std::string &now) {
+		if (call.has(list) && call.has(any))
+			throw Failure(Exit::Usage, fmt::format("server export set: --{} or "
+							       "--{}, not both",
+							       list.name, any.name));
+		changes = changes || call.has(list) || call.has(any);
+		if (call.has(any))
+			return std::vector<std::string>();
+		return call.has(list) ? call.values(list) : split(now);
+	};
+	ExportRequest wanted;
+	wanted.clients = rule(opt::kClients, opt::kAnyClient, running.clients.value_or(""));
+	wanted.keys = rule(opt::kKeys, opt::kAnyKey, running.keys.value_or(""));
+	for (const std::string &address :
+	     rule(opt::kAddresses, opt::kAnyAddress, running.addresses.value_or("")))
+		wanted.addresses.push_back(check_address_rule(address));
+	if (!changes)
 		throw Failure(Exit::Usage, "server export set: say what shall change",
 			      "usage: " + usage_of(call.command));
-	ExportRequest wanted;
 	wanted.name = running.name;
 	wanted.device_path = running.device_path;
-	wanted.access = call.value("access", running.access);
-	if (!call.has("any-client"))
-		wanted.clients = call.has("client") ? call.values("client")
-						    : split(running.clients.value_or(""));
-	if (!call.has("any-key"))
-		wanted.keys =
-		    call.has("key") ? call.values("key") : split(running.keys.value_or(""));
-	if (!call.has("any-address"))
-		for (const std::string &address : call.has("address")
-						      ? call.values("address")
-						      : split(running.addresses.value_or("")))
-			wanted.addresses.push_back(check_address_rule(address));
+	wanted.access = call.value(opt::kAccess, running.access);
 	check_rules(wanted);
 	// Whether it is enabled is for enable and disable.
 	Export rules = running;
@@ -101,7 +100,7 @@ void switch_export(Call &call, const std::string &name, bool on)
 			      "the loaded module rnbd_server cannot disable one export");
 	if (*e.enabled == (on ? "1" : "0"))
 		return;
-	if (!on && e.users.value_or(0) && !call.has("force"))
+	if (!on && e.users.value_or(0) && !call.has(opt::kForce))
 		throw Failure(Exit::Busy,
 			      fmt::format("cannot disable export {}: sessions have it open: {}",
 					  name, *e.users),
@@ -127,11 +126,11 @@ Exit export_add(Call &call)
 	ExportRequest request;
 	request.name = call.arguments[0];
 	request.device_path = call.arguments[1];
-	request.access = call.value("access", "");
-	for (const std::string &client : call.values("client"))
+	request.access = call.value(opt::kAccess, "");
+	for (const std::string &client : call.values(opt::kClients))
 		request.clients.push_back(client);
-	request.keys = call.values("key");
-	for (const std::string &address : call.values("address"))
+	request.keys = call.values(opt::kKeys);
+	for (const std::string &address : call.values(opt::kAddresses))
 		request.addresses.push_back(check_address_rule(address));
 	check_rules(request);
 	add_export(call, request);
@@ -147,15 +146,15 @@ Exit export_add(Call &call)
 Exit export_remove(Call &call)
 {
 	// The unit that stops a server removes what there is.
-	if (!call.has("all"))
+	if (!call.has(opt::kAll))
 		need_export_list(call.host);
 	std::vector<Export> exports = read_exports(call.host);
 	std::vector<std::string> names;
 	for (const Export &e : exports)
 		names.push_back(e.name);
-	if (call.has("all") == !call.arguments.empty())
+	if (call.has(opt::kAll) == !call.arguments.empty())
 		throw Failure(Exit::Usage, "server export remove: name exports, or give --all");
-	const std::vector<std::string> &chosen = call.has("all") ? names : call.arguments;
+	const std::vector<std::string> &chosen = call.has(opt::kAll) ? names : call.arguments;
 	return call.each(chosen.size(), [&](std::size_t i) {
 		const std::string &name = chosen[i];
 		if (!std::count(names.begin(), names.end(), name))
@@ -171,31 +170,18 @@ std::vector<Command> export_commands()
 {
 	const Argument name = {"NAME", "name of the export", "export"};
 	const Argument names = {"NAME", "name of an export", "export", true, true};
-	const Option access = {"access", 'a', "MODE",
-			       "the most that clients may ask for: ro, rw, migration or shared",
-			       "ro|rw|migration|shared"};
+	const Option access = {opt::kAccess,
+			       "the most that clients may ask for: ro, rw, migration or shared"};
 	const Option client = {
-	    "client",
-	    0,
-	    "SESSION",
-	    "session that may use it, or 'name*' for all that begin so; without, all may",
-	    "",
-	    true};
+	    opt::kClients,
+	    "session that may use it, or 'name*' for all that begin so; without, all may"};
 	const Option key = {
-	    "key",
-	    0,
-	    "KEY",
+	    opt::kKeys,
 	    "key that its clients have to have proven, 'name*' for all that begin so, '*' for any; "
-	    "without, no proof is needed",
-	    "key",
-	    true};
+	    "without, no proof is needed"};
 	const Option address = {
-	    "address",
-	    0,
-	    "ADDRESS[/BITS]",
-	    "address or range that all paths of its clients come from; without, any",
-	    "",
-	    true};
+	    opt::kAddresses,
+	    "address or range that all paths of its clients come from; without, any"};
 	return {
 	    {"server export list",
 	     "list the exports",
@@ -235,11 +221,11 @@ std::vector<Command> export_commands()
 	     {name},
 	     {access,
 	      client,
-	      {"any-client", 0, "", "every session may use it"},
+	      {opt::kAnyClient, "every session may use it"},
 	      key,
-	      {"any-key", 0, "", "no proof is needed"},
+	      {opt::kAnyKey, "no proof is needed"},
 	      address,
-	      {"any-address", 0, "", "clients may come from anywhere"}},
+	      {opt::kAnyAddress, "clients may come from anywhere"}},
 	     {{"rnbdadm server export set vm1 --access ro", ""},
 	      {"rnbdadm server export set gfs --access shared --client 'node*'",
 	       "for a cluster file system"},
@@ -258,7 +244,7 @@ std::vector<Command> export_commands()
 	     "let no client open an export, and keep its rules",
 	     "One that a client has open stays as it is, unless --force is given.",
 	     {names},
-	     {{"force", 'f', "", "close out the clients that have it open; their I/O fails"}},
+	     {{opt::kForce, "close out the clients that have it open; their I/O fails"}},
 	     {{"rnbdadm server export disable vm1", ""}},
 	     nullptr,
 	     export_disable},
@@ -266,8 +252,8 @@ std::vector<Command> export_commands()
 	     "end an export",
 	     "One that a client has open stays, unless --force is given.",
 	     {{"NAME", "name of the export", "export", false, true}},
-	     {{"all", 0, "", "every export"},
-	      {"force", 'f', "", "close out the clients that have it open; their I/O fails"}},
+	     {{opt::kAll, "every export"},
+	      {opt::kForce, "close out the clients that have it open; their I/O fails"}},
 	     {{"rnbdadm server export remove vm1", ""}},
 	     nullptr,
 	     export_remove},

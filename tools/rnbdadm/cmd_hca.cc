@@ -85,7 +85,7 @@ Exit hca_remove(Call &call)
 		throw Failure(Exit::NotFound, fmt::format("there is no RDMA device {}{}", name,
 							  did_you_mean(name, names)));
 	const std::vector<std::string> paths = paths_over(call.host, name);
-	if (!paths.empty() && !call.has("force"))
+	if (!paths.empty() && !call.has(opt::kForce))
 		throw Failure(Exit::Busy,
 			      fmt::format("paths go over {}: {}", name, join(paths, ", ")),
 			      "they would be lost; give --force if that is meant");
@@ -137,7 +137,7 @@ std::vector<Command> hca_commands()
 	     "Devices of adapters stay: the kernel refuses. Paths over the device are lost; they "
 	     "come back by themselves with a device that has their address.",
 	     {{"NAME", "of the device", "hca"}},
-	     {{"force", 0, "", "also if connected paths go over it"}},
+	     {{opt::kForce, "also if connected paths go over it"}},
 	     {{"rnbdadm hca remove rxe0", ""}},
 	     nullptr,
 	     hca_remove},

@@ -114,8 +114,8 @@ Exit key_generate(Call &call)
 {
 	const rtrs::KeyName name = key_name(call.arguments[0]);
 	const Keys all = read_keys(call.host);
-	const rtrs::KeyGeneration generation = call.has("generation")
-						   ? key_generation(call.value("generation"))
+	const rtrs::KeyGeneration generation = call.has(opt::kGeneration)
+						   ? key_generation(call.value(opt::kGeneration))
 						   : next_generation(all.of(name));
 	Secret secret;
 	const Key key = make_key(call, all, {name, generation}, secret);
@@ -302,7 +302,7 @@ Exit key_remove(Call &call)
 	const Keys all = read_keys(call.host);
 	const std::vector<Key> chosen = some_keys(all, call.arguments[0]);
 	const std::vector<Key> of_name = all.of(chosen[0].id.name);
-	if (chosen.size() > 1 && !call.has("all")) {
+	if (chosen.size() > 1 && !call.has(opt::kAll)) {
 		std::vector<std::string> names;
 		for (const Key &key : chosen)
 			names.push_back(name_of(key.id));
@@ -315,14 +315,14 @@ Exit key_remove(Call &call)
 	std::size_t paths = 0;
 	for (const Key &key : chosen)
 		paths += paths_proven_by(call.host, key.id);
-	if (paths && !call.has("force"))
+	if (paths && !call.has(opt::kForce))
 		throw Failure(Exit::Busy,
 			      fmt::format("cannot remove key {}: paths of this machine were proven "
 					  "by it: {}",
 					  call.arguments[0], paths),
 			      "reconnect them, so that they take a newer generation; or give "
 			      "--force: the server closes them then");
-	if (chosen.size() == of_name.size() && !call.has("force"))
+	if (chosen.size() == of_name.size() && !call.has(opt::kForce))
 		throw Failure(
 		    Exit::Busy,
 		    fmt::format("cannot remove key {}: there is no other generation of it",
@@ -346,7 +346,7 @@ Exit key_rotate(Call &call)
 	const rtrs::KeyName name = key_name(call.arguments[0]);
 	const Keys all = read_keys(call.host);
 	const std::vector<Key> old = some_keys(all, name.c_str());
-	if (client_loaded(call.host) && !server_loaded(call.host) && !call.has("force"))
+	if (client_loaded(call.host) && !server_loaded(call.host) && !call.has(opt::kForce))
 		throw Failure(
 		    Exit::Failed,
 		    "this machine is a client, which proves itself by its newest key: the "
@@ -392,7 +392,7 @@ std::vector<Command> key_commands()
 	     "add' there. 'rnbdadm key load' gives it to the kernel here, as "
 	     "rnbd-keys.service does at each start.",
 	     {name},
-	     {{"generation", 0, "NUMBER", "instead of the one that follows the newest"}},
+	     {{opt::kGeneration, "instead of the one that follows the newest"}},
 	     {{"rnbdadm key generate client7", ""}},
 	     &kKeyKind,
 	     key_generate},
@@ -448,9 +448,8 @@ std::vector<Command> key_commands()
 	     "A server closes within a second all paths that were proven by it. Its secret is "
 	     "gone from this machine.",
 	     {key},
-	     {{"all", 0, "", "every generation of it"},
-	      {"force", 'f', "",
-	       "even if paths were proven by it, or there is no other generation"}},
+	     {{opt::kAll, "every generation of it"},
+	      {opt::kForce, "even if paths were proven by it, or there is no other generation"}},
 	     {{"rnbdadm key remove client7:1", "after a rotation"},
 	      {"rnbdadm key remove client7 --all --force", "a client that is gone for good"}},
 	     nullptr,
@@ -463,7 +462,7 @@ std::vector<Command> key_commands()
 	     "says what is to be done on the client, and when the old one can be removed. Both "
 	     "are valid until then.",
 	     {name},
-	     {{"force", 'f', "", "on a client, which the server refuses until it has the key"}},
+	     {{opt::kForce, "on a client, which the server refuses until it has the key"}},
 	     {{"rnbdadm key rotate client7", ""}},
 	     &kKeyKind,
 	     key_rotate},

@@ -20,10 +20,10 @@ namespace {
 // --session, or the only one that there is.
 std::string session_for(const Call &call)
 {
-	if (call.has("session"))
-		return call.value("session");
+	if (call.has(opt::kSession))
+		return call.value(opt::kSession);
 	std::vector<Session> sessions = read_sessions(call.host, false);
-	if (sessions.size() == 1 && !call.has("path"))
+	if (sessions.size() == 1 && !call.has(opt::kPath))
 		return sessions[0].name;
 	std::vector<std::string> names;
 	for (const Session &session : sessions)
@@ -38,10 +38,11 @@ std::map<std::string, std::string> settings_of(const Call &call)
 {
 	std::map<std::string, std::string> settings;
 	for (const Setting &setting : session_settings()) {
-		if (!call.has(setting.name))
+		if (!call.has(option_of(setting)))
 			continue;
-		check_setting(setting, call.value(setting.name));
-		settings[setting.name] = normal_value(setting, call.value(setting.name));
+		const std::string value = call.value(option_of(setting));
+		check_setting(setting, value);
+		settings[setting.name] = normal_value(setting, value);
 	}
 	return settings;
 }
@@ -65,22 +66,22 @@ void compare_settings(const Host &host, const MapRequest &request)
 Exit map(Call &call)
 {
 	MapRequest request;
-	const bool all = call.has("all");
+	const bool all = call.has(opt::kAll);
 	if (all == !call.arguments.empty())
 		throw Failure(
 		    Exit::Usage,
 		    all ? "map: name a device, or give --all" : "map: DEVICE_PATH is missing",
 		    all ? "" : "rnbdadm discover says what a server exports; --all takes it");
 	request.device_path = all ? "-" : call.arguments[0];
-	for (const std::string &path : call.values("path"))
+	for (const std::string &path : call.values(opt::kPath))
 		request.paths.push_back(call.path_of(path));
-	request.access = call.value("access", "rw");
-	request.port = call.number("port", 1234, 1, 65535);
-	request.poll_queues = call.number("poll-queues", 0, -1, 65536);
-	if (call.has("no-path-timeout"))
-		request.no_path_timeout = call.number("no-path-timeout", 0, -1, 1 << 30);
-	request.auth = call.value("auth");
-	request.key = call.value("key");
+	request.access = call.value(opt::kAccess, "rw");
+	request.port = call.number(opt::kPort);
+	request.poll_queues = call.number(opt::kPollQueues);
+	if (call.has(opt::kNoPathTimeout))
+		request.no_path_timeout = call.number(opt::kNoPathTimeout);
+	request.auth = call.value(opt::kAuth);
+	request.key = call.value(opt::kKey);
 	request.session = session_for(call);
 	request.settings = settings_of(call);
 	check_request(call.host, request);
@@ -108,11 +109,11 @@ Exit map(Call &call)
 Exit unmap(Call &call)
 {
 	// Without the module nothing is mapped.
-	if (!call.has("if-mapped") || call.host.exists(kRnbdClient))
+	if (!call.has(opt::kIfMapped) || call.host.exists(kRnbdClient))
 		need_client(call.host);
 	std::vector<Device> devices = read_devices(call.host), chosen;
-	bool all = call.has("all"), others = call.has("others-too");
-	const Config config = call.has("spare-initramfs") ? read_config(call.host) : Config();
+	bool all = call.has(opt::kAll), others = call.has(opt::kOthersToo);
+	const Config config = call.has(opt::kSpareInitramfs) ? read_config(call.host) : Config();
 	if (all == !call.arguments.empty())
 		throw Failure(Exit::Usage, "unmap: name devices, or give --all");
 	if (others && !all)
@@ -130,16 +131,16 @@ Exit unmap(Call &call)
 		    spared);
 	if (all)
 		return call.each(chosen.size(), [&](std::size_t i) {
-			unmap_device(call, chosen[i], call.has("force"));
+			unmap_device(call, chosen[i], call.has(opt::kForce));
 		});
 	return call.each(call.arguments.size(), [&](std::size_t i) {
 		if (config.in_initramfs(call.arguments[i]))
 			return call.say(call.arguments[i] + " is the initramfs's, and stays");
 		try {
 			unmap_device(call, one_device(devices, call.arguments[i]),
-				     call.has("force"));
+				     call.has(opt::kForce));
 		} catch (const Failure &failure) {
-			if (failure.code() != Exit::NotFound || !call.has("if-mapped"))
+			if (failure.code() != Exit::NotFound || !call.has(opt::kIfMapped))
 				throw;
 		}
 	});
@@ -158,8 +159,8 @@ void remap_one(Call &call, const Device &device)
 // The port where the module does not tell it: of the command line, else of the configuration.
 std::optional<std::int64_t> known_port(const Call &call, const Device &device)
 {
-	if (call.has("port"))
-		return call.number("port", 1234, 1, 65535);
+	if (call.has(opt::kPort))
+		return call.number(opt::kPort);
 	const Config config = read_config(call.host);
 	if (const SessionConfig *session = config.session(device.session))
 		return session->port;
@@ -187,7 +188,7 @@ Exit remap(Call &call)
 	std::vector<Device> devices = read_devices(call.host);
 	return call.each(call.arguments.size(), [&](std::size_t i) {
 		Device device = one_device(devices, call.arguments[i]);
-		if (device.state != "open" || !call.has("force"))
+		if (device.state != "open" || !call.has(opt::kForce))
 			remap_one(call, device);
 		else
 			map_anew(call, device);
@@ -203,7 +204,7 @@ Exit resize(Call &call)
 		throw Failure(
 		    Exit::Usage, fmt::format("'{}' is no size of a disk", call.arguments[1]),
 		    "bytes as 10G, 512M, 4096, or sectors as 2048s; a multiple of 512 bytes");
-	if (*size < device.size && !call.has("shrink"))
+	if (*size < device.size && !call.has(opt::kShrink))
 		throw Failure(
 		    Exit::Usage,
 		    fmt::format("{} has {} now: what lies beyond {} could not be reached any more",
@@ -227,9 +228,9 @@ std::vector<Recovery> sessions_to_recover(Call &call, const std::vector<Device> 
 {
 	std::vector<Session> sessions = read_sessions(call.host, false);
 	std::vector<std::string> wanted;
-	if (call.has("all") == !call.arguments.empty())
+	if (call.has(opt::kAll) == !call.arguments.empty())
 		throw Failure(Exit::Usage, "recover: name devices or sessions, or give --all");
-	if (call.has("all"))
+	if (call.has(opt::kAll))
 		for (const Session &session : sessions)
 			wanted.push_back(session.name);
 	for (const std::string &word : call.arguments) {
@@ -344,32 +345,24 @@ Exit recover(Call &call)
 std::vector<Option> map_options()
 {
 	std::vector<Option> options = {
-	    {"session", 's', "NAME", "session to map it in; may be left out if there is only one",
-	     "session"},
-	    {"path", 'p', "[SRC@]DST",
+	    {opt::kSession, "session to map it in; may be left out if there is only one"},
+	    {opt::kPath,
 	     "address or name of the server, after the address of this machine to come from, if "
 	     "you "
-	     "want to choose it",
-	     "", true},
-	    {"access", 'a', "MODE",
+	     "want to choose it"},
+	    {opt::kAccess,
 	     "ro, rw (one session at a time), migration (two, while a virtual machine moves) or "
-	     "shared (any number, for cluster file systems, if the export allows it)",
-	     "ro|rw|migration|shared"},
-	    {"port", 0, "NUMBER", "port of the server, 1234 if not given"},
-	    {"poll-queues", 0, "NUMBER", "queues for polled I/O, -1 for one per CPU"},
-	    {"no-path-timeout", 0, "SECONDS",
+	     "shared (any number, for cluster file systems, if the export allows it)"},
+	    {opt::kPort, "port of the server, 1234 if not given"},
+	    {opt::kPollQueues, "queues for polled I/O, -1 for one per CPU"},
+	    {opt::kNoPathTimeout,
 	     "how long I/O waits while no path is connected, instead of failing at once"},
-	    {"auth", 0, "POLICY",
+	    {opt::kAuth,
 	     "whether both sides of a new session prove who they are; as the parameter of "
-	     "rtrs_client has it if not given",
-	     "off|optional|required"},
-	    {"key", 0, "NAME",
-	     "name of the key by which they do, which is in the kernel's keyring"}};
+	     "rtrs_client has it if not given"},
+	    {opt::kKey, "name of the key by which they do, which is in the kernel's keyring"}};
 	for (const Setting &setting : session_settings())
-		options.push_back({setting.name, 0, "VALUE", setting.help,
-				   std::string(setting.name) == "policy"
-				       ? "round-robin|min-inflight|min-latency"
-				       : ""});
+		options.push_back({option_of(setting), setting.help});
 	return options;
 }
 
@@ -398,7 +391,7 @@ std::vector<Command> map_commands()
 	       false}},
 	     [] {
 		     std::vector<Option> options = map_options();
-		     options.push_back({"all", 0, "",
+		     options.push_back({opt::kAll,
 					"every export of the server that this session may open and "
 					"that nobody writes to"});
 		     return options;
@@ -422,12 +415,12 @@ std::vector<Command> map_commands()
 	     "spares "
 	     "what others have.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device", false, true}},
-	     {{"force", 'f', "", "remove it even if it is open"},
-	      {"if-mapped", 0, "", "a device that is not mapped is no failure"},
-	      {"spare-initramfs", 0, "",
+	     {{opt::kForce, "remove it even if it is open"},
+	      {opt::kIfMapped, "a device that is not mapped is no failure"},
+	      {opt::kSpareInitramfs,
 	       "leave alone what the configuration has in an initramfs, by its name there"},
-	      {"all", 0, "", "every device that this program has mapped"},
-	      {"others-too", 0, "", "with --all: those that others have mapped as well"}},
+	      {opt::kAll, "every device that this program has mapped"},
+	      {opt::kOthersToo, "with --all: those that others have mapped as well"}},
 	     {{"rnbdadm unmap rnbd0", "by the name of the disk"},
 	      {"rnbdadm unmap store:/dev/nvme0n1", "by session and device"}},
 	     nullptr,
@@ -443,9 +436,8 @@ std::vector<Command> map_commands()
 	     "session that ends with its only device gets its port, its paths and its settings "
 	     "again.",
 	     {devices},
-	     {{"force", 'f', "", "unmap it and map it again if it is open; it must not be in use"},
-	      {"port", 0, "NUMBER",
-	       "port of the server, for modules of the kernel, which do not tell it"}},
+	     {{opt::kForce, "unmap it and map it again if it is open; it must not be in use"},
+	      {opt::kPort, "port of the server, for modules of the kernel, which do not tell it"}},
 	     {{"rnbdadm remap rnbd0", ""}},
 	     nullptr,
 	     remap},
@@ -456,7 +448,7 @@ std::vector<Command> map_commands()
 	     "beyond the real end fail.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device"},
 	      {"SIZE", "bytes as 10G, 512M or 4096, or sectors of 512 bytes as 2048s"}},
-	     {{"shrink", 0, "", "allow a size that is smaller than the present one"}},
+	     {{opt::kShrink, "allow a size that is smaller than the present one"}},
 	     {{"rnbdadm resize rnbd0 200G", ""}},
 	     nullptr,
 	     resize},
@@ -466,7 +458,7 @@ std::vector<Command> map_commands()
 	     "each device that is closed. What works already is left alone. --timeout is one limit "
 	     "for all paths, and one for all devices.",
 	     {{"OBJECT", "a device or a session", "device|session", false, true}},
-	     {{"all", 0, "", "every session"}},
+	     {{opt::kAll, "every session"}},
 	     {{"rnbdadm recover --all", "after a server was away for long"}},
 	     nullptr,
 	     recover},

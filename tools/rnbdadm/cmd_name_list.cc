@@ -22,7 +22,7 @@ Exit list_all(Call &call)
 
 Exit set(Call &call)
 {
-	const NameList wanted = {call.arguments[0], call.values("client")};
+	const NameList wanted = {call.arguments[0], call.values(opt::kClients)};
 	if (!rtrs::check_key_name(view(wanted.key)).ok())
 		throw Failure(Exit::Usage,
 			      fmt::format("'{}' cannot be the name of a key", wanted.key));
@@ -40,9 +40,9 @@ Exit remove(Call &call)
 	std::vector<std::string> known;
 	for (const NameList &list : read_name_lists(call.host))
 		known.push_back(list.key);
-	if (call.has("all") == !call.arguments.empty())
+	if (call.has(opt::kAll) == !call.arguments.empty())
 		throw Failure(Exit::Usage, "server key remove: name keys, or give --all");
-	const std::vector<std::string> &chosen = call.has("all") ? known : call.arguments;
+	const std::vector<std::string> &chosen = call.has(opt::kAll) ? known : call.arguments;
 	return call.each(chosen.size(), [&](std::size_t i) {
 		if (!std::count(known.begin(), known.end(), chosen[i]))
 			throw Failure(Exit::NotFound,
@@ -74,8 +74,7 @@ std::vector<Command> name_list_commands()
 	     "seconds. It lasts until it is removed or the module is unloaded; for ever is what "
 	     "rnbd.conf(5) says. While there is a list, the module cannot be unloaded.",
 	     {{"KEY", "name of the key", "key-list"}},
-	     {{"client", 0, "SESSION", "session that it opens, or 'name*' for all that begin so",
-	       "", true}},
+	     {{opt::kClients, "session that it opens, or 'name*' for all that begin so"}},
 	     {{"rnbdadm server key set client7 --client client7 --client web-*", ""}},
 	     nullptr,
 	     set},
@@ -83,7 +82,7 @@ std::vector<Command> name_list_commands()
 	     "let a key open any name that is nobody's, and others its names",
 	     "The key itself stays: rnbdadm-key-remove(8) ends that.",
 	     {{"KEY", "name of the key", "key-list", false, true}},
-	     {{"all", 0, "", "the lists of all keys"}},
+	     {{opt::kAll, "the lists of all keys"}},
 	     {{"rnbdadm server key remove client7", ""}},
 	     nullptr,
 	     remove},

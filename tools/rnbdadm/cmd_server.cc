@@ -80,7 +80,7 @@ Exit server_close(Call &call)
 							    did_you_mean(word, candidates))
 					      : fmt::format("session '{}' does not have '{}' open",
 							    session, word));
-	if (chosen.size() > 1 && !call.has("all")) {
+	if (chosen.size() > 1 && !call.has(opt::kAll)) {
 		std::string list;
 		for (const Opened &o : chosen)
 			list +=
@@ -165,7 +165,7 @@ std::vector<Command> server_commands()
 	     "'open', its I/O fails, and it needs 'rnbdadm remap --force'.",
 	     {{"DEVICE", "a block device, or a client's name of it", "served"},
 	      {"SESSION", "the session to close it for", "server-session", false}},
-	     {{"all", 0, "", "for every session that has it open"}},
+	     {{opt::kAll, "for every session that has it open"}},
 	     {{"rnbdadm server close nvme0n1 client7", ""}},
 	     nullptr,
 	     server_close},

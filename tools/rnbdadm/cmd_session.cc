@@ -137,7 +137,7 @@ void check_last(const Call &call, const std::vector<Session> &sessions, const Pa
 {
 	for (const Session &session : sessions)
 		if (session.name == path.session && path.connected() && session.connected() == 1 &&
-		    session.devices > 0 && !call.has("force"))
+		    session.devices > 0 && !call.has(opt::kForce))
 			throw Failure(
 			    Exit::Busy,
 			    fmt::format("{} is the only connected path of session {}, which {} "
@@ -196,7 +196,7 @@ std::vector<Command> session_commands()
 			       true, true};
 	const Argument path = {"PATH", "a path: its name, session:port, hca:port or an address",
 			       "path", true, true};
-	const Option force = {"force", 'f', "", "even if it is the last connected path in use"};
+	const Option force = {opt::kForce, "even if it is the last connected path in use"};
 	return {
 	    {"session list",
 	     "list sessions",

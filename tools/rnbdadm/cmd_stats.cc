@@ -168,8 +168,8 @@ void print_both(Call &call, const Tables &tables, const std::vector<Json> &devic
 Exit watch(Call &call, const Chosen &chosen, Moment before)
 {
 	// "--watch" alone is each second.
-	double interval = static_cast<double>(call.number("interval", 1, 1, 86400));
-	std::int64_t count = call.number("count", 0, 1, 1 << 30);
+	double interval = static_cast<double>(call.number(opt::kInterval));
+	std::int64_t count = call.number(opt::kCount);
 	Tables tables = tables_of(call, kDeviceRateKind, kPathRateKind);
 	for (std::int64_t n = 0; !count || n < count; n++) {
 		call.host.sleep(interval);
@@ -196,7 +196,7 @@ Exit stats(Call &call)
 	need_modules(call.host);
 	Moment moment = read_moment(call.host);
 	Chosen chosen = choose(call, moment);
-	if (call.has("reset")) {
+	if (call.has(opt::kReset)) {
 		std::vector<std::string> folders;
 		for (const Path &path : moment.paths)
 			if (chosen.has(to_json(path)))
@@ -212,7 +212,7 @@ Exit stats(Call &call)
 				   "cannot reset the statistics in " + folders[i]);
 		});
 	}
-	if (call.has("watch") || call.has("interval") || call.has("count"))
+	if (call.has(opt::kWatch) || call.has(opt::kInterval) || call.has(opt::kCount))
 		return watch(call, chosen, moment);
 	const Tables tables = tables_of(
 	    call, kDeviceKind, kPathKind,
@@ -261,8 +261,8 @@ void add_table(std::vector<ScreenLine> &lines, const std::optional<Style> &given
 Exit on_screen(Call &call, const Tables &tables, Screen &screen, const Chosen &chosen,
 	       Moment before)
 {
-	double interval = static_cast<double>(call.number("interval", 1, 1, 86400));
-	std::int64_t count = call.number("count", 0, 1, 1 << 30);
+	double interval = static_cast<double>(call.number(opt::kInterval));
+	std::int64_t count = call.number(opt::kCount);
 	// At first what is there, with rates over no time.
 	Moment now = before;
 	for (std::int64_t n = 0;; n++) {
@@ -313,11 +313,11 @@ Exit top(Call &call)
 Exit metrics(Call &call)
 {
 	std::string text = metrics_text(call.host);
-	if (!call.has("file")) {
+	if (!call.has(opt::kFile)) {
 		call.out << text;
 		return Exit::Done;
 	}
-	std::string file = call.value("file");
+	std::string file = call.value(opt::kFile);
 	call.save(file, text);
 	return Exit::Done;
 }
@@ -339,11 +339,10 @@ std::vector<Command> stats_commands()
 	     "is one document a line.",
 	     {{"OBJECT", "a device, session or path; all if not given", "device|session|path",
 	       false, true}},
-	     {{"watch", 'w', "", "print rates again and again"},
-	      {"interval", 'i', "SECONDS",
-	       "with --watch, which it implies: time between them, 1 if not given"},
-	      {"count", 0, "NUMBER", "likewise: how many times; for ever if not given"},
-	      {"reset", 0, "", "set the counts of the modules to zero"}},
+	     {{opt::kWatch, "print rates again and again"},
+	      {opt::kInterval, "with --watch, which it implies: time between them, 1 if not given"},
+	      {opt::kCount, "likewise: how many times; for ever if not given"},
+	      {opt::kReset, "set the counts of the modules to zero"}},
 	     {{"rnbdadm stats", ""}, {"rnbdadm stats rnbd0 --watch --interval 5", ""}},
 	     nullptr,
 	     stats},
@@ -355,8 +354,8 @@ std::vector<Command> stats_commands()
 	     "output is no terminal, or one without a screen, it is 'rnbdadm stats --watch'.",
 	     {{"OBJECT", "a device, session or path; all if not given", "device|session|path",
 	       false, true}},
-	     {{"interval", 'i', "SECONDS", "time between two looks, 1 if not given"},
-	      {"count", 0, "NUMBER", "how many times; until q is pressed if not given"}},
+	     {{opt::kInterval, "time between two looks, 1 if not given"},
+	      {opt::kCount, "how many times; until q is pressed if not given"}},
 	     {{"rnbdadm top", ""}, {"rnbdadm top store --interval 5", ""}},
 	     nullptr,
 	     top,
@@ -368,7 +367,7 @@ std::vector<Command> stats_commands()
 	     "writes them "
 	     "each 15 seconds once it is enabled. With --file the file is replaced as a whole.",
 	     {},
-	     {{"file", 0, "FILE", "write to FILE and not to the output", "file"}},
+	     {{opt::kFile, "write to FILE and not to the output"}},
 	     {{"rnbdadm metrics --file /var/lib/prometheus/node-exporter/rnbd.prom", ""}},
 	     nullptr,
 	     metrics,

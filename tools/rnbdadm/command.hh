@@ -5,28 +5,22 @@
 
 #include "failure.hh"
 #include "host.hh"
-#include "output.hh"
+#include "options.hh"
 
 #include <iosfwd>
-#include <map>
 
 namespace rnbdadm {
 
-// What completes a word: a kind of live object (device, session, path, export, mapping ...),
-// "file", words separated by '|', or nothing.
+// One that a command has, and what it means there.
 struct Option {
-	const char *name;
-	char letter;	   // 0 for none
-	const char *value; // name of the value, "" for a flag
+	OptionKey key;
 	const char *help;
-	const char *complete = "";
-	bool many = false;
 };
 
 struct Argument {
 	const char *name;
 	const char *help;
-	const char *complete = "";
+	const char *complete = ""; // as that of an option
 	bool required = true;
 	bool many = false;
 };
@@ -81,19 +75,24 @@ public:
 	Terminal &terminal;
 	const Command &command;
 	std::ostream &out;
-	std::map<std::string, std::vector<std::string>> options;
+	Options options;
 	std::vector<std::string> arguments;
 	Style style;
 	double timeout = 90;
 	bool dry_run = false;
 	bool verbose = false;
 
-	bool has(const std::string &option) const { return options.count(option) > 0; }
-	std::string value(const std::string &option, const std::string &fallback = "") const;
-	std::vector<std::string> values(const std::string &option) const;
-	// A whole number of an option within limits; Failure (Usage).
-	std::int64_t number(const std::string &option, std::int64_t fallback, std::int64_t min,
-			    std::int64_t max) const;
+	// Of an option, by its type (options.hh).
+	bool has(const OptionKey &option) const { return options.has(option); }
+	std::int64_t number(const NumberKey &option) const { return options.number(option); }
+	std::string value(const TextKey &option, const std::string &fallback = "") const
+	{
+		return options.text(option, fallback);
+	}
+	std::vector<std::string> values(const ListKey &option) const
+	{
+		return options.list(option);
+	}
 
 	// Writes to sysfs, or says that it would (--dry-run); as Host::write().
 	int try_write(const std::string &path, const std::string &text);

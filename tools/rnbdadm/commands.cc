@@ -39,22 +39,20 @@ const std::vector<Alias> &aliases()
 const std::vector<Option> &global_options()
 {
 	static const std::vector<Option> kAll = {
-	    {"output", 'o', "FORMAT", "table, json or csv", "table|json|csv"},
-	    {"columns", 'c', "LIST",
+	    {opt::kOutput, "table, json or csv"},
+	    {opt::kColumns,
 	     "columns to show, separated by commas; all for all, +NAME and -NAME add to and take "
-	     "from those that are shown anyway",
-	     "columns", true},
-	    {"raw", 0, "", "plain numbers without units, in tables"},
-	    {"no-header", 0, "", "no line of titles"},
-	    {"color", 0, "WHEN", "auto, always or never", "auto|always|never"},
-	    {"dry-run", 'n', "", "print what would be written, and write nothing"},
-	    {"timeout", 't', "SECONDS", "how long to wait for the kernel, 90 if not given"},
-	    {"verbose", 'v', "", "say what is done, on stderr"},
-	    {"root", 0, "FOLDER",
-	     "look below FOLDER instead of /, such as at a copy of another machine's files",
-	     "file"},
-	    {"help", 'h', "", "help for the command"},
-	    {"version", 0, "", "print the version"},
+	     "from those that are shown anyway"},
+	    {opt::kRaw, "plain numbers without units, in tables"},
+	    {opt::kNoHeader, "no line of titles"},
+	    {opt::kColor, "auto, always or never"},
+	    {opt::kDryRun, "print what would be written, and write nothing"},
+	    {opt::kTimeout, "how long to wait for the kernel, 90 if not given"},
+	    {opt::kVerbose, "say what is done, on stderr"},
+	    {opt::kRoot,
+	     "look below FOLDER instead of /, such as at a copy of another machine's files"},
+	    {opt::kHelp, "help for the command"},
+	    {opt::kVersion, "print the version"},
 	};
 	return kAll;
 }

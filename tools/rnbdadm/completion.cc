@@ -100,7 +100,7 @@ std::string option_words(const std::vector<Option> &options)
 {
 	std::vector<std::string> words;
 	for (const Option &option : options)
-		words.push_back(std::string("--") + option.name);
+		words.push_back(std::string("--") + option.key.name);
 	return join(words, " ");
 }
 
@@ -148,11 +148,11 @@ std::string valued_options()
 	std::set<std::string> names;
 	auto add = [&](const std::vector<Option> &options) {
 		for (const Option &option : options) {
-			if (!*option.value)
+			if (!option.key.takes_value())
 				continue;
-			names.insert(std::string("--") + option.name);
-			if (option.letter)
-				names.insert(std::string("-") + option.letter);
+			names.insert(std::string("--") + option.key.name);
+			if (option.key.letter)
+				names.insert(std::string("-") + option.key.letter);
 		}
 	};
 	add(global_options());
@@ -164,12 +164,12 @@ std::string valued_options()
 void bash_options(std::string &text, const std::vector<Option> &options, const char *indent)
 {
 	for (const Option &option : options) {
-		std::string source = bash_source(option.complete);
-		if (!*option.value || source.empty())
+		std::string source = bash_source(option.key.complete);
+		if (!option.key.takes_value() || source.empty())
 			continue;
-		std::string names = fmt::format("--{}", option.name);
-		if (option.letter)
-			names += fmt::format("|-{}", option.letter);
+		std::string names = fmt::format("--{}", option.key.name);
+		if (option.key.letter)
+			names += fmt::format("|-{}", option.key.letter);
 		text += fmt::format("{}{}) mapfile -t COMPREPLY < <({}); return ;;\n", indent,
 				    names, source);
 	}
@@ -284,15 +284,15 @@ std::string zsh_action(const std::string &complete)
 
 std::string zsh_option(const Option &option)
 {
-	std::string names = fmt::format("--{}", option.name);
+	std::string names = fmt::format("--{}", option.key.name);
 	std::string tail = fmt::format("[{}]", zsh_escaped(option.help));
-	if (*option.value)
-		tail +=
-		    fmt::format(":{}:{}", zsh_escaped(option.value), zsh_action(option.complete));
-	std::string star = option.many ? "*" : "";
+	if (option.key.takes_value())
+		tail += fmt::format(":{}:{}", zsh_escaped(option.key.value),
+				    zsh_action(option.key.complete));
+	std::string star = option.key.many() ? "*" : "";
 	std::string text = fmt::format("\t\t'{}{}{}' \\\n", star, names, tail);
-	if (option.letter)
-		text += fmt::format("\t\t'{}-{}{}' \\\n", star, option.letter, tail);
+	if (option.key.letter)
+		text += fmt::format("\t\t'{}-{}{}' \\\n", star, option.key.letter, tail);
 	return text;
 }
 

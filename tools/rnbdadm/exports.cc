@@ -207,7 +207,7 @@ void remove_export(Call &call, const std::string &name)
 {
 	std::string folder = kExports + "/" + name;
 	// Closes out those that have it open; without, the kernel keeps an export with users.
-	if (call.has("force") && call.host.exists(folder + "/enable"))
+	if (call.has(opt::kForce) && call.host.exists(folder + "/enable"))
 		call.write(folder + "/enable", "0", Action::Export,
 			   "cannot disable export " + name);
 	if (call.dry_run) {

@@ -35,10 +35,11 @@ namespace {
 
 std::string left_side(const Option &option)
 {
-	std::string text = option.letter ? fmt::format("-{}, ", option.letter) : "    ";
-	text += fmt::format("--{}", option.name);
-	if (*option.value)
-		text += fmt::format(" {}", option.value);
+	const OptionKey &key = option.key;
+	std::string text = key.letter ? fmt::format("-{}, ", key.letter) : "    ";
+	text += fmt::format("--{}", key.name);
+	if (key.takes_value())
+		text += fmt::format(" {}", key.value);
 	return text;
 }
 
@@ -69,8 +70,9 @@ void print_options(std::ostream &out, const std::vector<Option> &options)
 {
 	std::vector<std::pair<std::string, std::string>> rows;
 	for (const Option &option : options)
-		rows.emplace_back(left_side(option), std::string(option.help) +
-							 (option.many ? " (may be repeated)" : ""));
+		rows.emplace_back(left_side(option),
+				  std::string(option.help) +
+				      (option.key.many() ? " (may be repeated)" : ""));
 	print_rows_of(out, rows);
 }
 

@@ -52,12 +52,12 @@ std::string option_items(const std::vector<Option> &options)
 	std::string result;
 	for (const Option &option : options) {
 		std::string names =
-		    option.letter ? fmt::format("\\fB\\-{}\\fR, ", option.letter) : "";
-		names += fmt::format("\\fB\\-\\-{}\\fR", quoted(option.name));
-		if (*option.value)
-			names += fmt::format(" \\fI{}\\fR", quoted(option.value));
+		    option.key.letter ? fmt::format("\\fB\\-{}\\fR, ", option.key.letter) : "";
+		names += fmt::format("\\fB\\-\\-{}\\fR", quoted(option.key.name));
+		if (option.key.takes_value())
+			names += fmt::format(" \\fI{}\\fR", quoted(option.key.value));
 		result += fmt::format(".TP\n{}\n{}{}\n", names, quoted(option.help),
-				      option.many ? "; may be repeated" : "");
+				      option.key.many() ? "; may be repeated" : "");
 	}
 	return result;
 }

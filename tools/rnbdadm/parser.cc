@@ -55,7 +55,7 @@ const Command *find_command(const std::vector<std::string> &words, std::size_t &
 const Option *find_option(const Command *command, const std::string &name, char letter)
 {
 	auto fits = [&](const Option &o) {
-		return letter ? o.letter == letter : o.name == name;
+		return letter ? o.key.letter == letter : o.key.name == name;
 	};
 	if (command)
 		for (const Option &option : command->options)
@@ -72,9 +72,9 @@ std::vector<std::string> option_names(const Command *command)
 	std::vector<std::string> names;
 	if (command)
 		for (const Option &option : command->options)
-			names.push_back(std::string("--") + option.name);
+			names.push_back(std::string("--") + option.key.name);
 	for (const Option &option : global_options())
-		names.push_back(std::string("--") + option.name);
+		names.push_back(std::string("--") + option.key.name);
 	return names;
 }
 
@@ -128,8 +128,15 @@ public:
 	const Command *command = nullptr;
 	std::size_t used = 0;
 	std::vector<std::string> plain;
-	std::map<std::string, std::vector<std::string>> options;
+	std::vector<std::pair<OptionKey, std::string>> options;
 	Failure fault = Failure(Exit::Done, "");
+
+	bool has(const OptionKey &key) const
+	{
+		return std::any_of(options.begin(), options.end(), [&](const auto &given) {
+			return given.first.name == std::string(key.name);
+		});
+	}
 
 private:
 	void collect(const Command *known)
@@ -164,9 +171,9 @@ private:
 		if (!option)
 			return unknown(known, "--" + name);
 		if (equals != std::string::npos) {
-			if (!*option->value)
+			if (!option->key.takes_value())
 				return complain(fmt::format("--{} takes no value", name));
-			options[option->name].push_back(text.substr(equals + 1));
+			options.emplace_back(option->key, text.substr(equals + 1));
 			return;
 		}
 		take(*option, "--" + name, i);
@@ -178,8 +185,8 @@ private:
 			const Option *option = find_option(known, "", word[at]);
 			if (!option)
 				return unknown(known, std::string("-") + word[at]);
-			if (*option->value && at + 1 < word.size()) {
-				options[option->name].push_back(word.substr(at + 1));
+			if (option->key.takes_value() && at + 1 < word.size()) {
+				options.emplace_back(option->key, word.substr(at + 1));
 				return;
 			}
 			take(*option, std::string("-") + word[at], i);
@@ -188,13 +195,14 @@ private:
 
 	void take(const Option &option, const std::string &written, std::size_t &i)
 	{
-		if (!*option.value) {
-			options[option.name].push_back("");
+		if (!option.key.takes_value()) {
+			options.emplace_back(option.key, "");
 			return;
 		}
 		if (i + 1 >= words_.size())
-			return complain(fmt::format("{} needs a value: {}", written, option.value));
-		options[option.name].push_back(words_[++i]);
+			return complain(
+			    fmt::format("{} needs a value: {}", written, option.key.value));
+		options.emplace_back(option.key, words_[++i]);
 	}
 
 	void unknown(const Command *known, const std::string &name)
@@ -232,48 +240,51 @@ void check_arguments(const Command &command, const std::vector<std::string> &giv
 
 void read_globals(Call &call)
 {
-	std::string format = call.value("output", "table");
-	if (format == "json")
-		call.style.format = Format::Json;
-	else if (format == "csv")
-		call.style.format = Format::Csv;
-	else if (format != "table")
-		throw Failure(Exit::Usage,
-			      fmt::format("--output: '{}' is not table, json or csv{}", format,
-					  did_you_mean(format, {"table", "json", "csv"})));
-	for (const std::string &columns : call.values("columns"))
+	call.style.format = call.options.choice(opt::kOutput);
+	for (const std::string &columns : call.values(opt::kColumns))
 		for (const std::string &column : split(columns, ", "))
 			call.style.columns.push_back(column);
-	std::string colour = call.value("color", "auto");
-	if (colour != "auto" && colour != "always" && colour != "never")
-		throw Failure(Exit::Usage,
-			      fmt::format("--color: '{}' is not auto, always or never", colour));
+	const When colour = call.options.choice(opt::kColor);
 	call.style.colour =
-	    colour == "always" ||
-	    (colour == "auto" && call.terminal.out_is_terminal && !getenv("NO_COLOR"));
-	call.style.header = !call.has("no-header");
-	call.style.raw = call.has("raw");
-	call.timeout = static_cast<double>(call.number("timeout", 90, 1, 86400));
-	call.dry_run = call.has("dry-run");
-	call.verbose = call.has("verbose");
+	    colour == When::Always ||
+	    (colour == When::Auto && call.terminal.out_is_terminal && !getenv("NO_COLOR"));
+	call.style.header = !call.has(opt::kNoHeader);
+	call.style.raw = call.has(opt::kRaw);
+	call.timeout = static_cast<double>(call.number(opt::kTimeout));
+	call.dry_run = call.has(opt::kDryRun);
+	call.verbose = call.has(opt::kVerbose);
 }
 
 // A format that a command does not have is refused rather than ignored.
 void check_format(const Call &call)
 {
 	const std::string formats = call.command.formats;
-	const std::string wanted = call.value("output", "");
+	const std::string wanted =
+	    split(opt::kOutput.complete, "|")[static_cast<std::size_t>(call.style.format)];
 	std::vector<std::string> words = split(formats, "|");
-	if (!wanted.empty() && !std::count(words.begin(), words.end(), wanted))
+	if (call.has(opt::kOutput) && !std::count(words.begin(), words.end(), wanted))
 		throw Failure(
 		    Exit::Usage,
 		    fmt::format("{}: there is no --output {} of this", call.command.name, wanted),
 		    formats.empty() ? "it is a text of its own format"
 				    : "--output: " + join(words, ", "));
-	if (call.has("columns") &&
+	if (call.has(opt::kColumns) &&
 	    (words.empty() || !std::count(words.begin(), words.end(), "csv")))
 		throw Failure(Exit::Usage,
 			      fmt::format("{}: this has no columns", call.command.name));
+}
+
+// Failure (Usage) for a word that is no value of its option.
+Options options_of(const Reader &reader)
+{
+	std::vector<OptionKey> known;
+	for (const std::vector<Option> &some : {reader.command->options, global_options()})
+		for (const Option &option : some)
+			known.push_back(option.key);
+	Options options(std::move(known));
+	for (const auto &[key, word] : reader.options)
+		options.add(key, word);
+	return options;
 }
 
 Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &terminal,
@@ -281,14 +292,14 @@ Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &t
 {
 	Reader reader(words);
 	reader.read();
-	bool help = reader.options.count("help") > 0;
+	bool help = reader.has(opt::kHelp);
 	if (!reader.plain.empty() && reader.plain[0] == "help") {
 		reader.plain.erase(reader.plain.begin());
 		reader.command = find_command(reader.plain, reader.used);
 		help = true;
 	}
 	bool version_word = reader.plain.size() == 1 && reader.plain[0] == "version";
-	if ((reader.options.count("version") || version_word) && !reader.command) {
+	if ((reader.has(opt::kVersion) || version_word) && !reader.command) {
 		terminal.out << "rnbdadm " << version() << '\n';
 		return Exit::Done;
 	}
@@ -314,10 +325,11 @@ Exit run_command(const std::vector<std::string> &words, Host &given, Terminal &t
 			      fmt::format("{}: {}", reader.command->name, reader.fault.what()),
 			      fmt::format("see: rnbdadm {} --help", reader.command->name));
 	std::unique_ptr<Host> other;
-	if (reader.options.count("root"))
-		other = std::make_unique<Host>(reader.options["root"].back());
+	Options options = options_of(reader);
+	if (options.has(opt::kRoot))
+		other = std::make_unique<Host>(options.text(opt::kRoot));
 	Call call(other ? *other : given, terminal, *reader.command);
-	call.options = reader.options;
+	call.options = std::move(options);
 	call.arguments.assign(reader.plain.begin() + static_cast<std::ptrdiff_t>(reader.used),
 			      reader.plain.end());
 	read_globals(call);

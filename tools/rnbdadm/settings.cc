@@ -57,6 +57,12 @@ const std::vector<Setting> &session_settings()
 	return kAll;
 }
 
+TextKey option_of(const Setting &setting)
+{
+	const bool policy = std::string(setting.name) == "policy";
+	return {setting.name, 0, "VALUE", policy ? "round-robin|min-inflight|min-latency" : ""};
+}
+
 const Setting *find_setting(const std::string &name)
 {
 	for (const Setting &setting : session_settings())

@@ -15,6 +15,8 @@ struct Setting {
 };
 
 const std::vector<Setting> &session_settings();
+// By which the command line gives it.
+TextKey option_of(const Setting &setting);
 // Null if there is none of that name.
 const Setting *find_setting(const std::string &name);
 std::vector<std::string> setting_names();

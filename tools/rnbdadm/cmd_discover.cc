@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // discover, and map --all, which maps what it finds.
 #include "discovery.hh"
+#include "exports.hh"
 #include "names.hh"
 #include "text.hh"
 
@@ -115,7 +116,7 @@ std::string unfit(const Discovered &e, const std::string &access)
 		return "it is not exported as shared";
 	if (e.elsewhere == "written" && access == "rw")
 		return "another session writes to it";
-	if (e.name.find(' ') != std::string::npos)
+	if (!can_be_mapped(e.name))
 		return "its name has a blank";
 	return "";
 }

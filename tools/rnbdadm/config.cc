@@ -264,6 +264,7 @@ private:
 
 	ExportConfig exported(const Section &section)
 	{
+		check_export_name(section.name);
 		ExportConfig config;
 		config.place = section.place;
 		config.request.name = section.name;

@@ -224,28 +224,29 @@ private:
 		static const std::vector<std::string> kKinds = {"defaults", "session", "device",
 								"export", "key"};
 		// The lines below belong to it even if it is faulty.
-		into_.sections.push_back({words.empty() ? "" : words[0],
-					  words.size() > 1 ? words[1] : "",
-					  place_,
-					  {},
-					  ""});
+		const std::string kind = words.empty() ? "" : words[0];
+		const std::string name =
+		    words.empty() ? "" : join({words.begin() + 1, words.end()}, " ");
+		into_.sections.push_back({kind, name, place_, {}, ""});
 		section_ = &into_.sections.back();
-		bool named = section_->kind != "defaults";
-		if (line.back() != ']' || words.size() != (named ? 2u : 1u))
+		const bool named = kind != "defaults";
+		const bool known = std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
+		if (line.back() == ']' && named && known && words.size() > 2)
+			mistake(fmt::format("'{}': a name has no blank", line));
+		else if (line.back() != ']' || words.size() != (named ? 2u : 1u))
 			mistake(
 			    fmt::format("'{}' is not [defaults], [session NAME], [device NAME], "
 					"[export NAME] or [key NAME]",
 					line));
-		else if (std::find(kKinds.begin(), kKinds.end(), section_->kind) == kKinds.end())
-			mistake(fmt::format("there is no section '{}'{}", section_->kind,
-					    did_you_mean(section_->kind, kKinds)));
+		else if (!known)
+			mistake(fmt::format("there is no section '{}'{}", kind,
+					    did_you_mean(kind, kKinds)));
 		// The first one holds.
 		for (const Section &other : into_.sections)
-			if (&other != section_ && named && other.kind == section_->kind &&
-			    other.name == section_->name && !section_->name.empty())
+			if (&other != section_ && named && other.kind == kind &&
+			    other.name == name && !name.empty())
 				return mistake(fmt::format("{} {} was described at {} already",
-							   section_->kind, section_->name,
-							   other.place));
+							   kind, name, other.place));
 	}
 
 	void read_line(const std::string &line)

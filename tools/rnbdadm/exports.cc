@@ -108,16 +108,23 @@ void need_export_list(const Host &host)
 		need_exports(host);
 }
 
-namespace {
+bool can_be_mapped(const std::string &name)
+{
+	return name.find_first_of(" \n") == std::string::npos;
+}
 
-void check_name(const std::string &name)
+void check_export_name(const std::string &name)
 {
 	if (name.empty() || name.size() > 254 || name == "." || name == ".." ||
-	    name.find_first_of("/ \n") != std::string::npos)
+	    name.find('/') != std::string::npos || !can_be_mapped(name))
 		throw Failure(Exit::Usage,
-			      fmt::format("'{}' cannot be the name of an export", name),
-			      "it has 1 to 254 characters without blank and '/'");
+			      fmt::format("'{}' cannot be the name of an export: it has 1 to 254 "
+					  "characters without blank and '/'",
+					  name),
+			      "a client that maps it says its name in words that blanks separate");
 }
+
+namespace {
 
 // A list of who may use it; the module may lack it, which matters only if there is something to
 // say.
@@ -151,7 +158,7 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 
 void add_export(Call &call, const ExportRequest &request)
 {
-	check_name(request.name);
+	check_export_name(request.name);
 	need_exports(call.host);
 	std::string folder = kExports + "/" + request.name;
 	if (call.host.exists(folder))

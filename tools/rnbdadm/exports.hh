@@ -24,6 +24,13 @@ std::string check_address_rule(const std::string &text);
 // A key that clients have to have proven, or "name*". Failure (Usage) if it is none.
 void check_key_rule(const std::string &text);
 
+// False for a name with a blank, at which the kernel's map_device takes it to end. Who makes an
+// export by hand may give it one.
+bool can_be_mapped(const std::string &name);
+
+// Failure (Usage) for what cannot be the name of an export.
+void check_export_name(const std::string &name);
+
 // What differs, as (key, configured, running).
 std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &wanted,
 							   const Export &running);

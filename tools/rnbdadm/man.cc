@@ -242,7 +242,9 @@ std::string man_config()
 	    "a device to map. The name is yours; it is that of the unit rnbd@NAME.service, and "
 	    "rnbdadm takes it as a name of the disk");
 	text +=
-	    item("[export NAME]", "on a server: a block device that clients may map by this name");
+	    item("[export NAME]",
+		 "on a server: a block device that clients may map by this name, in which there is "
+		 "no blank; its device may have some");
 	text += item("[key NAME]",
 		     "on a server: which names of sessions the key of that name opens, and nobody "
 		     "else. Without, it opens those that are in no such section");

@@ -2,6 +2,7 @@
 // Mapping and unmapping one device.
 #include "mapping.hh"
 
+#include "exports.hh"
 #include "names.hh"
 #include "text.hh"
 
@@ -97,11 +98,13 @@ void check_request(const Host &host, const MapRequest &request)
 {
 	check_session_name(request.session);
 	const std::string &device = request.device_path;
-	if (device.empty() || device.size() > rnbd::kMaxDevicePath ||
-	    device.find_first_of(" \n") != std::string::npos)
-		throw Failure(
-		    Exit::Usage, fmt::format("'{}' cannot be the name of a device", device),
-		    fmt::format("it has 1 to {} characters and no blank", rnbd::kMaxDevicePath));
+	if (device.empty() || device.size() > rnbd::kMaxDevicePath || !can_be_mapped(device))
+		throw Failure(Exit::Usage,
+			      fmt::format("'{}' cannot be the name of a device to map: it has 1 to "
+					  "{} characters and no blank",
+					  device, rnbd::kMaxDevicePath),
+			      "the server can export it by another name: rnbdadm server export add "
+			      "NAME DEVICE");
 	if (!rnbd::parse_access_mode(view(request.access)).ok())
 		throw Failure(Exit::Usage,
 			      fmt::format("access '{}' is not one of {}{}", request.access,

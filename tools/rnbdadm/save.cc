@@ -91,6 +91,11 @@ std::string saved_config(const Host &host, const Config &known)
 			text += fmt::format("client = {}\n", client);
 	}
 	for (const Export &e : read_exports(host)) {
+		if (!can_be_mapped(e.name)) {
+			text += fmt::format("\n# Left out, no client can map it: export '{}'\n",
+					    printable(e.name));
+			continue;
+		}
 		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);
 		if (!e.access.empty())
 			text += fmt::format("access = {}\n", e.access);

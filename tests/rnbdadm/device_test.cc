@@ -135,3 +135,47 @@ TEST(RnbdadmDevice, RecoverOnSomePathsIsPartial)
 	EXPECT_EQ(o.code, 10);
 	EXPECT_TRUE(has(o.err, "did not accept")) << o.err;
 }
+
+// What an interrupted start, or a hand, left out: paths of rnbd.conf that the session lacks come
+// with those that are lost, in one round.
+TEST(RnbdadmDevice, RecoverAddsPathsThatAreMissing)
+{
+	FakeHost host;
+	host.client(true);
+	host.machines["store1"] = {"10.0.2.1"};
+	host.put("/etc/rnbd/rnbd.conf", "[session store]\npath = 10.0.0.2@10.0.0.1\n"
+					"path = 10.0.1.2@10.0.1.1\npath = 10.0.2.2@store1\n");
+	Outcome o = run_line(host, "recover store");
+	EXPECT_EQ(o.code, 0) << o.err;
+	ASSERT_EQ(host.writes.size(), 2u);
+	EXPECT_TRUE(host.writes[0].ends_with("ip:10.0.1.1/reconnect <- lost")) << host.writes[0];
+	EXPECT_EQ(host.writes[1], "/sys/class/rtrs-client/store/add_path <- "
+				  "ip:10.0.2.2@ip:10.0.2.1");
+	ASSERT_EQ(host.rounds.size(), 1u);
+	// It has them all.
+	host.writes.clear();
+	EXPECT_EQ(run_line(host, "recover store").code, 0);
+	EXPECT_TRUE(host.writes.empty());
+	// One that is refused is said, and is no word that modules may not know.
+	host.put("/etc/rnbd/rnbd.conf", "[session store]\npath = 10.0.3.2@10.0.3.1\n");
+	host.errors["/add_path"] = EINVAL;
+	o = run_line(host, "recover --all");
+	EXPECT_EQ(o.code, 10) << o.err;
+	EXPECT_TRUE(has(o.err, "path ip:10.0.3.2@ip:10.0.3.1")) << o.err;
+	EXPECT_EQ(host.writes.size(), 1u);
+}
+
+TEST(RnbdadmDevice, RemapOfASessionIsOfAllItsDevices)
+{
+	FakeHost host;
+	host.client();
+	host.session("other");
+	host.path("other", "ip:10.0.2.2", "ip:10.0.2.1", "mlx5_0", "connected");
+	for (int number : {2, 3})
+		host.device(number, "other", "/dev/sd" + std::to_string(number), "rw", "closed");
+	EXPECT_EQ(run_line(host, "remap other").code, 0);
+	EXPECT_EQ(host.writes,
+		  (std::vector<std::string>{"/sys/block/rnbd2/rnbd/remap_device <- 1",
+					    "/sys/block/rnbd3/rnbd/remap_device <- 1"}));
+	EXPECT_EQ(run_line(host, "remap nobody").code, 3);
+}

@@ -24,12 +24,6 @@ Json to_json(const Difference &d)
 
 namespace {
 
-bool has_path(const Session &session, const std::string &configured)
-{
-	return std::any_of(session.paths.begin(), session.paths.end(),
-			   [&](const Path &p) { return same_path(configured, p); });
-}
-
 void compare_session(const Host &host, const SessionConfig &wanted, const Session &session,
 		     bool extra, std::vector<Difference> &found)
 {

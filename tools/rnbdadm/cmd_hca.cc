@@ -68,12 +68,9 @@ Exit hca_add(Call &call)
 std::vector<std::string> paths_over(const Host &host, const std::string &hca)
 {
 	std::vector<std::string> paths;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(host, server))
-			for (const Path &path : session.paths)
-				if (path.hca == hca && path.connected())
-					paths.push_back(fmt::format("{} of session {}", path.name,
-								    session.name));
+	for (const Path &path : all_paths(host))
+		if (path.hca == hca && path.connected())
+			paths.push_back(fmt::format("{} of session {}", path.name, path.session));
 	return paths;
 }
 

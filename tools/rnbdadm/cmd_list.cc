@@ -13,20 +13,6 @@ namespace rnbdadm {
 
 namespace {
 
-std::vector<Json> all_paths(const Host &host, const std::string &session, bool client, bool server)
-{
-	std::vector<Json> rows;
-	for (bool side : {false, true}) {
-		if (!(side ? server : client))
-			continue;
-		for (const Session &s : read_sessions(host, side))
-			if (session.empty() || s.name == session)
-				for (const Path &path : s.paths)
-					rows.push_back(to_json(path));
-	}
-	return rows;
-}
-
 // Session with its paths and devices inside.
 Json nested(const Session &session, const std::vector<Device> &devices,
 	    const std::vector<Opened> &opened)
@@ -50,10 +36,9 @@ Json everything(const Host &host)
 	std::vector<Opened> opened = read_opened(host);
 	j["devices"] = to_rows(devices);
 	j["sessions"] = Json::array();
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(host, server))
-			j["sessions"].push_back(nested(session, devices, opened));
-	j["paths"] = all_paths(host, "", true, true);
+	for (const Session &session : all_sessions(host))
+		j["sessions"].push_back(nested(session, devices, opened));
+	j["paths"] = to_rows(all_paths(host));
 	j["opened"] = to_rows(opened);
 	j["exports"] = to_rows(read_exports(host));
 	return j;
@@ -133,13 +118,11 @@ Exit list(Call &call)
 	} else if (what == "sessions") {
 		need_modules(call.host);
 		kind = &kSessionKind;
-		for (bool server : {false, true})
-			for (const Json &row : to_rows(read_sessions(call.host, server)))
-				rows.push_back(row);
+		rows = to_rows(all_sessions(call.host));
 	} else if (what == "paths") {
 		need_modules(call.host);
 		kind = &kPathKind;
-		rows = all_paths(call.host, "", true, true);
+		rows = to_rows(all_paths(call.host));
 	} else if (what == "opened") {
 		need_server(call.host);
 		kind = &kOpenedKind;
@@ -177,10 +160,7 @@ Exit show(Call &call)
 		if (failure.code() != Exit::NotFound)
 			throw;
 	}
-	std::vector<Session> sessions;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(call.host, server))
-			sessions.push_back(session);
+	const std::vector<Session> sessions = all_sessions(call.host);
 	std::vector<Json> named;
 	for (const Session &session : sessions)
 		if (session.name == word)

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// map, unmap, remap, resize, recover.
+// map, unmap, remap, resize.
 #include "config.hh"
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
-#include "way.hh"
 
-#include <algorithm>
-#include <cerrno>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -185,9 +182,13 @@ void map_anew(Call &call, const Device &device)
 Exit remap(Call &call)
 {
 	need_client(call.host);
-	std::vector<Device> devices = read_devices(call.host);
-	return call.each(call.arguments.size(), [&](std::size_t i) {
-		Device device = one_device(devices, call.arguments[i]);
+	const std::vector<Device> devices = read_devices(call.host);
+	std::vector<Device> chosen;
+	for (const std::string &word : call.arguments)
+		for (const Device &device : some_devices(devices, word))
+			chosen.push_back(device);
+	return call.each(chosen.size(), [&](std::size_t i) {
+		const Device &device = chosen[i];
 		if (device.state != "open" || !call.has(opt::kForce))
 			remap_one(call, device);
 		else
@@ -214,130 +215,6 @@ Exit resize(Call &call)
 	call.write(device.folder + "/resize", std::to_string(*size / 512), Action::Resize,
 		   "cannot resize " + device.node());
 	return Exit::Done;
-}
-
-// What is lost, of which sessions, and what became of it.
-struct Recovery {
-	Session session;
-	std::string reasons;
-	std::size_t connected = 0;
-};
-
-// The sessions that the command line means, each once.
-std::vector<Recovery> sessions_to_recover(Call &call, const std::vector<Device> &devices)
-{
-	std::vector<Session> sessions = read_sessions(call.host, false);
-	std::vector<std::string> wanted;
-	if (call.has(opt::kAll) == !call.arguments.empty())
-		throw Failure(Exit::Usage, "recover: name devices or sessions, or give --all");
-	if (call.has(opt::kAll))
-		for (const Session &session : sessions)
-			wanted.push_back(session.name);
-	for (const std::string &word : call.arguments) {
-		bool session = std::any_of(sessions.begin(), sessions.end(),
-					   [&](const Session &s) { return s.name == word; });
-		std::string name = session ? word : one_device(devices, word).session;
-		if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
-			wanted.push_back(name);
-	}
-	std::vector<Recovery> chosen;
-	for (const std::string &name : wanted) {
-		Session session = one_session(sessions, name);
-		std::size_t connected = session.connected();
-		chosen.push_back({session, "", connected});
-	}
-	return chosen;
-}
-
-void note(Recovery &recovery, const std::string &object, int answer, Action action, Call &call,
-	  const std::string &path = "")
-{
-	if (!answer)
-		return;
-	recovery.reasons += fmt::format("{}{}", recovery.reasons.empty() ? "" : "\n",
-					call.failure_of(answer, action, object).what());
-	if (const std::string ways = path.empty() ? "" : wrong_ways(call.host, {path});
-	    !ways.empty())
-		recovery.reasons += "\n" + ways;
-}
-
-// Modules that do not know the word take 1.
-void ask_without_words(Call &call, const std::vector<Host::Order> &orders,
-		       std::vector<int> &answers)
-{
-	std::vector<Host::Order> again;
-	for (std::size_t i = 0; i < orders.size(); i++)
-		if (answers[i] == EINVAL)
-			again.push_back({orders[i].path, "1"});
-	if (again.empty())
-		return;
-	const std::vector<int> others = call.try_write_all(again);
-	for (std::size_t i = 0, n = 0; i < orders.size(); i++)
-		if (answers[i] == EINVAL)
-			answers[i] = others[n++];
-}
-
-// All paths at once: one that does not connect takes its time, and holds up no other.
-void connect_all(Call &call, std::vector<Recovery> &chosen)
-{
-	std::vector<Host::Order> orders;
-	std::vector<std::pair<Recovery *, const Path *>> of;
-	for (Recovery &recovery : chosen)
-		for (const Path &path : recovery.session.paths)
-			if (!path.connected()) {
-				// Not "1": it would end one that has come back by itself meanwhile.
-				orders.push_back({path.folder + "/reconnect", "lost"});
-				of.emplace_back(&recovery, &path);
-			}
-	std::vector<int> answers = call.try_write_all(orders);
-	ask_without_words(call, orders, answers);
-	for (std::size_t i = 0; i < of.size(); i++) {
-		note(*of[i].first, "path " + of[i].second->name, answers[i], Action::ConnectPath,
-		     call, of[i].second->name);
-		of[i].first->connected += answers[i] == 0;
-	}
-}
-
-// Devices open again by themselves when a path is back, unless the server has closed them.
-void open_all(Call &call, std::vector<Recovery> &chosen)
-{
-	std::vector<Host::Order> orders;
-	std::vector<std::pair<Recovery *, std::string>> of;
-	for (const Device &device : read_devices(call.host))
-		for (Recovery &recovery : chosen)
-			if (device.session == recovery.session.name && device.state == "closed" &&
-			    recovery.connected) {
-				orders.push_back({device.folder + "/remap_device", "1"});
-				of.emplace_back(&recovery, device.name);
-			}
-	std::vector<int> answers = call.try_write_all(orders);
-	for (std::size_t i = 0; i < of.size(); i++)
-		// It came back by itself meanwhile.
-		if (answers[i] != EALREADY)
-			note(*of[i].first, "device " + of[i].second, answers[i], Action::Remap,
-			     call);
-}
-
-// Paths first: a device can be opened again only through one.
-Exit recover(Call &call)
-{
-	need_client(call.host);
-	std::vector<Recovery> chosen = sessions_to_recover(call, read_devices(call.host));
-	connect_all(call, chosen);
-	open_all(call, chosen);
-	return call.each(chosen.size(), [&](std::size_t i) {
-		const Recovery &recovery = chosen[i];
-		const std::string &name = recovery.session.name;
-		if (!recovery.connected)
-			throw Failure(Exit::Failed,
-				      fmt::format("session {} has no path that connects", name),
-				      recovery.reasons);
-		if (!recovery.reasons.empty())
-			throw Failure(
-			    Exit::Partial,
-			    fmt::format("session {} works, but not all that belongs to it", name),
-			    recovery.reasons);
-	});
 }
 
 } // namespace
@@ -368,8 +245,6 @@ std::vector<Option> map_options()
 
 std::vector<Command> map_commands()
 {
-	const Argument devices = {"DEVICE", "a mapped device, by any of its names", "device", true,
-				  true};
 	return {
 	    {"map",
 	     "map a block device of a server as a disk of this machine",
@@ -435,7 +310,8 @@ std::vector<Command> map_commands()
 	     "the disk stays 'open', and its I/O fails. A "
 	     "session that ends with its only device gets its port, its paths and its settings "
 	     "again.",
-	     {devices},
+	     {{"OBJECT", "a mapped device, by any of its names, or a session: all of its devices",
+	       "device|session", true, true}},
 	     {{opt::kForce, "unmap it and map it again if it is open; it must not be in use"},
 	      {opt::kPort, "port of the server, for modules of the kernel, which do not tell it"}},
 	     {{"rnbdadm remap rnbd0", ""}},
@@ -452,16 +328,6 @@ std::vector<Command> map_commands()
 	     {{"rnbdadm resize rnbd0 200G", ""}},
 	     nullptr,
 	     resize},
-	    {"recover",
-	     "reconnect lost paths and reopen closed devices",
-	     "Connects every path of the sessions that is not connected, all at once, then opens "
-	     "each device that is closed. What works already is left alone. --timeout is one limit "
-	     "for all paths, and one for all devices.",
-	     {{"OBJECT", "a device or a session", "device|session", false, true}},
-	     {{opt::kAll, "every session"}},
-	     {{"rnbdadm recover --all", "after a server was away for long"}},
-	     nullptr,
-	     recover},
 	};
 }
 

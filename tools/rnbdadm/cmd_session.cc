@@ -24,11 +24,7 @@ std::vector<Session> client_sessions(const Call &call)
 Exit session_list(Call &call)
 {
 	need_modules(call.host);
-	std::vector<Json> rows;
-	for (bool server : {false, true})
-		for (const Json &row : to_rows(read_sessions(call.host, server)))
-			rows.push_back(row);
-	print_rows(call.out, kSessionKind, rows, call.style);
+	print_rows(call.out, kSessionKind, to_rows(all_sessions(call.host)), call.style);
 	return Exit::Done;
 }
 
@@ -98,11 +94,9 @@ Exit path_list(Call &call)
 {
 	need_modules(call.host);
 	std::vector<Json> rows;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(call.host, server))
-			if (call.arguments.empty() || session.name == call.arguments[0])
-				for (const Path &path : session.paths)
-					rows.push_back(to_json(path));
+	for (const Path &path : all_paths(call.host))
+		if (call.arguments.empty() || path.session == call.arguments[0])
+			rows.push_back(to_json(path));
 	if (rows.empty() && !call.arguments.empty())
 		one_session(read_sessions(call.host, false), call.arguments[0]);
 	print_rows(call.out, kPathKind, rows, call.style);
@@ -112,11 +106,8 @@ Exit path_list(Call &call)
 Exit path_show(Call &call)
 {
 	need_modules(call.host);
-	std::vector<Session> sessions;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(call.host, server))
-			sessions.push_back(session);
-	print_one(call.out, kPathKind, to_json(one_path(sessions, call.arguments[0])), call.style);
+	const Path path = one_path(all_sessions(call.host), call.arguments[0]);
+	print_one(call.out, kPathKind, to_json(path), call.style);
 	return Exit::Done;
 }
 

@@ -45,10 +45,7 @@ Chosen choose(const Call &call, const Moment &moment)
 	if (call.arguments.empty())
 		return chosen;
 	chosen.all = false;
-	std::vector<Session> sessions;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(call.host, server))
-			sessions.push_back(session);
+	const std::vector<Session> sessions = all_sessions(call.host);
 	for (const std::string &word : call.arguments) {
 		std::string session;
 		try {

@@ -26,10 +26,9 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 				names.insert(device.name);
 				names.insert(device.device_path);
 			}
-		for (bool server : {false, true})
-			if (kind == (server ? "server-session" : "session"))
-				for (const Session &session : read_sessions(host, server))
-					names.insert(session.name);
+		if (kind == "session" || kind == "server-session")
+			for (const Session &session : read_sessions(host, kind != "session"))
+				names.insert(session.name);
 		if (kind == "path")
 			for (const Session &session : read_sessions(host, false))
 				for (const Path &path : session.paths)

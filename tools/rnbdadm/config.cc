@@ -90,6 +90,12 @@ bool same_path(const std::string &configured, const Path &path)
 	return wanted == comparable_path(path.source + "@" + path.destination);
 }
 
+bool has_path(const Session &session, const std::string &configured)
+{
+	return std::any_of(session.paths.begin(), session.paths.end(),
+			   [&](const Path &p) { return same_path(configured, p); });
+}
+
 namespace {
 
 void check_device_name(const std::string &name)

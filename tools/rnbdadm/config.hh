@@ -67,6 +67,7 @@ Failure failure_of(const std::vector<std::string> &mistakes, const std::string &
 std::string comparable_path(const std::string &path);
 // Whether a configured path (its source may be missing) is this one.
 bool same_path(const std::string &configured, const Path &path);
+bool has_path(const Session &session, const std::string &configured);
 
 // Paths with addresses in the place of names: those that a running session has, else the best.
 struct ResolvedPaths {

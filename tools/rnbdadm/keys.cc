@@ -121,10 +121,8 @@ Keys read_keys(const Host &host)
 std::size_t paths_proven_by(const Host &host, const rtrs::KeyId &id)
 {
 	std::size_t found = 0;
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(host, server))
-			for (const Path &path : session.paths)
-				found += path.proven == name_of(id);
+	for (const Path &path : all_paths(host))
+		found += path.proven == name_of(id);
 	return found;
 }
 

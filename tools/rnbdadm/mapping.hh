@@ -66,6 +66,7 @@ void print_outcomes(Call &call, const std::vector<Json> &rows);
 Exit map_all(Call &call, const MapRequest &wanted);
 
 std::vector<Command> map_commands();
+std::vector<Command> recover_commands();
 std::vector<Command> discover_commands();
 std::vector<Command> list_commands();
 std::vector<Command> hca_commands();

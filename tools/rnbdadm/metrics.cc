@@ -147,42 +147,40 @@ void path_metrics(const Host &host, Families &all)
 		      "What went wrong on the path, by kind.");
 	Family times("rnbd_path_request_duration_seconds", MetricType::Histogram,
 		     "How long requests took, as their class of time; the sum is not known.");
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(host, server)) {
-			const char *side = server ? "server" : "client";
-			Labels of = {{"session", session.name}, {"side", side}};
-			session_paths.add(of, static_cast<double>(session.paths.size()));
-			session_up.add(of, static_cast<double>(session.connected()));
-			for (const Path &p : session.paths) {
-				Labels labels = of;
-				labels.push_back({"path", p.name});
-				labels.push_back({"hca", p.hca});
-				labels.push_back({"port", std::to_string(p.port)});
-				const PathCounts &c = p.counts;
-				up.add(labels, p.connected());
-				if (p.latency)
-					latency.add(labels, static_cast<double>(*p.latency) / 1e9);
-				if (c.in_flight)
-					flight.add(labels, static_cast<double>(*c.in_flight));
-				reads.add(labels, static_cast<double>(c.reads));
-				writes.add(labels, static_cast<double>(c.writes));
-				read_bytes.add(labels, static_cast<double>(c.read_bytes));
-				written.add(labels, static_cast<double>(c.written_bytes));
-				if (c.failed_over)
-					over.add(labels, static_cast<double>(*c.failed_over));
-				if (p.reconnects && *p.reconnects >= 0)
-					again.add(labels, static_cast<double>(*p.reconnects));
-				if (p.reconnects_failed && *p.reconnects_failed >= 0)
-					failed.add(labels,
-						   static_cast<double>(*p.reconnects_failed));
-				for (const auto &[kind, count] : p.errors) {
-					Labels of_kind = labels;
-					of_kind.push_back({"kind", kind});
-					errors.add(of_kind, static_cast<double>(count));
-				}
-				add_histogram(times, host, p, labels);
+	for (const Session &session : all_sessions(host)) {
+		const char *side = session.server ? "server" : "client";
+		Labels of = {{"session", session.name}, {"side", side}};
+		session_paths.add(of, static_cast<double>(session.paths.size()));
+		session_up.add(of, static_cast<double>(session.connected()));
+		for (const Path &p : session.paths) {
+			Labels labels = of;
+			labels.push_back({"path", p.name});
+			labels.push_back({"hca", p.hca});
+			labels.push_back({"port", std::to_string(p.port)});
+			const PathCounts &c = p.counts;
+			up.add(labels, p.connected());
+			if (p.latency)
+				latency.add(labels, static_cast<double>(*p.latency) / 1e9);
+			if (c.in_flight)
+				flight.add(labels, static_cast<double>(*c.in_flight));
+			reads.add(labels, static_cast<double>(c.reads));
+			writes.add(labels, static_cast<double>(c.writes));
+			read_bytes.add(labels, static_cast<double>(c.read_bytes));
+			written.add(labels, static_cast<double>(c.written_bytes));
+			if (c.failed_over)
+				over.add(labels, static_cast<double>(*c.failed_over));
+			if (p.reconnects && *p.reconnects >= 0)
+				again.add(labels, static_cast<double>(*p.reconnects));
+			if (p.reconnects_failed && *p.reconnects_failed >= 0)
+				failed.add(labels, static_cast<double>(*p.reconnects_failed));
+			for (const auto &[kind, count] : p.errors) {
+				Labels of_kind = labels;
+				of_kind.push_back({"kind", kind});
+				errors.add(of_kind, static_cast<double>(count));
 			}
+			add_histogram(times, host, p, labels);
 		}
+	}
 	for (Family *family :
 	     {&session_paths, &session_up, &up, &latency, &flight, &reads, &read_bytes, &writes,
 	      &written, &over, &again, &failed, &errors, &times})

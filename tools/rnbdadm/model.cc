@@ -283,6 +283,23 @@ std::vector<Session> read_sessions(const Host &host, bool server)
 	return sessions;
 }
 
+std::vector<Session> all_sessions(const Host &host)
+{
+	std::vector<Session> sessions;
+	for (bool server : {false, true})
+		for (Session &session : read_sessions(host, server))
+			sessions.push_back(std::move(session));
+	return sessions;
+}
+
+std::vector<Path> all_paths(const Host &host)
+{
+	std::vector<Path> paths;
+	for (const Session &session : all_sessions(host))
+		paths.insert(paths.end(), session.paths.begin(), session.paths.end());
+	return paths;
+}
+
 namespace {
 std::string record_of(const std::string &device)
 {

@@ -140,6 +140,9 @@ void need_modules(const Host &host);
 std::vector<Device> read_devices(const Host &host);
 Device read_device(const Host &host, const std::string &name);
 std::vector<Session> read_sessions(const Host &host, bool server);
+// Of both sides, the client's first.
+std::vector<Session> all_sessions(const Host &host);
+std::vector<Path> all_paths(const Host &host);
 std::vector<Opened> read_opened(const Host &host);
 std::vector<Export> read_exports(const Host &host);
 std::vector<HcaPort> read_hcas(const Host &host);

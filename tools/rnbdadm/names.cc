@@ -132,6 +132,15 @@ Device one_device(const std::vector<Device> &devices, const std::string &word)
 	return devices[one("device", names_of(devices), word)];
 }
 
+std::vector<Device> some_devices(const std::vector<Device> &devices, const std::string &word)
+{
+	std::vector<Device> chosen;
+	for (const Device &device : devices)
+		if (device.session == word)
+			chosen.push_back(device);
+	return chosen.empty() ? std::vector<Device>{one_device(devices, word)} : chosen;
+}
+
 Session one_session(const std::vector<Session> &sessions, const std::string &word)
 {
 	std::vector<Names> all;

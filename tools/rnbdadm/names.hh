@@ -10,6 +10,8 @@ namespace rnbdadm {
 // rnbd0, /dev/rnbd0, the device's path on the server, <session>:<path>, <path>@<session>, its name
 // in the configuration.
 Device one_device(const std::vector<Device> &devices, const std::string &word);
+// The same; the name of a session is all of its devices.
+std::vector<Device> some_devices(const std::vector<Device> &devices, const std::string &word);
 
 // The name of the session, or an address or HCA that only one session uses.
 Session one_session(const std::vector<Session> &sessions, const std::string &word);

@@ -58,12 +58,9 @@ Moment read_moment(const Host &host)
 	moment.devices = read_devices(host);
 	for (const Device &device : moment.devices)
 		moment.device_latencies.push_back(read_latency(host, device.folder));
-	for (bool server : {false, true})
-		for (const Session &session : read_sessions(host, server))
-			for (const Path &path : session.paths) {
-				moment.paths.push_back(path);
-				moment.latencies.push_back(read_latency(host, path.folder));
-			}
+	moment.paths = all_paths(host);
+	for (const Path &path : moment.paths)
+		moment.latencies.push_back(read_latency(host, path.folder));
 	return moment;
 }
 

@@ -20,17 +20,26 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
+# What users have of this.
+own = $(addprefix kmod/,rtrs/rtrs-core rtrs/rtrs-client rtrs/rtrs-server rnbd/rnbd-client rnbd/rnbd-server)
 # Kbuild's word for DESTDIR.
 INSTALL_MOD_PATH ?= $(DESTDIR)
 run_depmod = PATH="$$PATH:/sbin:/usr/sbin" depmod $(addprefix -b ,$(INSTALL_MOD_PATH)) '$(release)'
 
-# Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules.
-# Modules that are tests stay out. Kbuild signs only with a key, and runs depmod only with System.map,
-# neither of which installed headers have.
+# Into updates/, where depmod looks before the kernel's own folder: these win over in-tree modules. From copies, among
+# which are no modules that are tests, and which are signed before Kbuild compresses them: by Debian's key, if it lies
+# in KDIR, or by MOK/mok.key. Kbuild runs depmod only with System.map, which installed headers don't have.
+MOK ?=
+copies = $(abspath $(BUILD))/install
+signed_by = $(KDIR)/scripts/sign-file $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"/\1/p' \
+	'$(KDIR)/include/config/auto.conf'),sha256) '$(abspath $(MOK))/mok.key' '$(abspath $(MOK))/mok.pub'
 install: modules
-	grep -v /tests/ '$(BUILD)/modules.order' > '$(BUILD)/install.order'
-	+$(kbuild) MODORDER='$(abspath $(BUILD))/install.order' INSTALL_MOD_DIR=updates \
-		INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
+	rm -rf '$(copies)'
+	mkdir '$(copies)'
+	grep -v tests/ '$(BUILD)/modules.order' | sed 's,^$(abspath $(BUILD))/,$(copies)/,' > '$(copies)/modules.order'
+	cd '$(BUILD)' && cp --parents $(addsuffix .ko,$(own)) '$(copies)'
+	$(if $(MOK),cd '$(copies)' && for module in $(addsuffix .ko,$(own)); do $(signed_by) $$module || exit 1; done)
+	+$(MAKE) -C '$(KDIR)' M='$(copies)' INSTALL_MOD_DIR=updates INSTALL_MOD_PATH='$(INSTALL_MOD_PATH)' \
 		$(if $(wildcard $(KDIR)/certs/signing_key.*),,CONFIG_MODULE_SIG_ALL=) modules_install
 	$(run_depmod)
 
@@ -38,8 +47,7 @@ install: modules
 updates = $(INSTALL_MOD_PATH)/lib/modules/$(release)/updates
 uninstall:
 	@[ -n '$(release)' ] || { echo "uninstall: no kernel is in KDIR=$(KDIR)" >&2; exit 1; }
-	for module in rtrs/rtrs-core rtrs/rtrs-client rtrs/rtrs-server rnbd/rnbd-client rnbd/rnbd-server; do \
-		rm -f '$(updates)'/kmod/$$module.ko '$(updates)'/kmod/$$module.ko.*; done
+	for module in $(own); do rm -f '$(updates)'/$$module.ko '$(updates)'/$$module.ko.*; done
 	for folder in /kmod/rtrs /kmod/rnbd /kmod ''; do [ ! -d '$(updates)'$$folder ] || \
 		rmdir --ignore-fail-on-non-empty '$(updates)'$$folder; done
 	$(run_depmod)
@@ -196,6 +204,7 @@ help:
 #?
 #? KDIR=DIR         headers or build folder of another kernel to build for
 #? DESTDIR=DIR      a root to install into, or to remove from
+#? MOK=DIR          for install: signs the modules with DIR/mok.key and DIR/mok.pub, for Secure Boot
 #? PREFIX=/usr/local  for install-rnbdadm and uninstall-rnbdadm: instead of /usr
 #? BUILD=DIR        where to build; default build/<release of that kernel>
 #? ARCH=um SUBARCH=x86_64 with the KDIR of a user-mode kernel

@@ -15,8 +15,9 @@ make_root()
 		echo "packages: this machine allows no overlay of its root" >&2
 		return 1
 	fi
+	# /boot is empty: which kernels are installed is what a test says.
 	mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs run "$root/run" &&
-		mount -t tmpfs tmp "$root/tmp" || return 1
+		mount -t tmpfs tmp "$root/tmp" && mount -t tmpfs boot "$root/boot" || return 1
 	# No service of this machine is started or stopped.
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod 755 "$root/usr/sbin/policy-rc.d"
@@ -34,7 +35,7 @@ inside()
 prepare_mkinitramfs()
 {
 	local hooks=usr/share/initramfs-tools/hooks conf=$root/tmp/conf
-	mkdir -p "$conf/scripts" "$root/tmp/hooks" "$root/boot" &&
+	mkdir -p "$conf/scripts" "$root/tmp/hooks" &&
 		printf '%s\n' MODULES=list BUSYBOX=n COMPRESS=gzip COMPRESSLEVEL=1 >"$conf/initramfs.conf" &&
 		(cd "$root/$hooks" && cp -p kmod klibc-utils udev rnbd "$root/tmp/hooks") &&
 		mount --bind "$root/tmp/hooks" "$root/$hooks" &&

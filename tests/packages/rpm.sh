@@ -26,10 +26,13 @@ same_as_made()
 		grep '^-' | grep -v ' /usr/share/licenses/' | sed '/\/man\//s/\.gz$//' | sort | diff "$work/made" -
 }
 
-# Folders that belong to other packages there, and to nobody here.
+# Folders that belong to other packages there, and to nobody here; unless this machine has them, too.
 folders_of_others()
 {
-	"$@" "$root/usr/share/licenses" "$root/usr/share/zsh/site-functions"
+	local folder
+	for folder in /usr/share/licenses /usr/share/zsh/site-functions; do
+		[ -d "$folder" ] || "$@" "$root$folder" || return 1
+	done
 }
 
 # No kernel is there, else DKMS would build for minutes what it builds once more below.

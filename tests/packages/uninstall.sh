@@ -60,8 +60,23 @@ modules_come_and_go()
 		modules_by_make uninstall && [ ! -e "$folder/updates" ] && [ ! -s "$folder/modules.dep" ]
 }
 
+# The guide's own commands, for the kernel that the modules are for, and not in the machine's own folders.
+signed_as_the_guide_says()
+{
+	local name
+	rm -rf "$staged"
+	sed -n '/^## Secure Boot/,/^## Words/s/^    //p' "$top/Documentation/admin-guide.md" |
+		sed "s,/root/mok,$work/mok,g; s,modinfo,modinfo -b $staged -k $release,; s,  *rnbd modules$,,
+			s,^make install,make -s -C $top install DESTDIR=$staged KDIR=/usr/src/linux-headers-$release," \
+			>"$work/sign" && sh -e "$work/sign" || return 1
+	for name in $modules; do
+		[ "$(modinfo -b "$staged" -k "$release" -F signer "$name")" = "rnbd modules" ] || return 1
+	done
+}
+
 try "make uninstall-rnbdadm leaves nothing" program_comes_and_goes /usr
 try "nor does it in /usr/local" program_comes_and_goes /usr/local
 try "units and hooks name the program in /usr/local" program_is_named
 try "what was edited stays" edited_file_is_kept
 try "make uninstall leaves no module" modules_come_and_go
+try "make install signs as the guide says" signed_as_the_guide_says

@@ -28,8 +28,8 @@ PACKAGES=(
 
 case ${1:-} in
 '') ;;
-# gcc-12 is what Debian's 6.1 and 6.12 for arm64 are built with.
-arm64) PACKAGES+=(qemu-system-arm g++-12-aarch64-linux-gnu) ;;
+# The compiler that a release builds its kernels with.
+arm64) PACKAGES+=(qemu-system-arm g++-aarch64-linux-gnu) ;;
 *)
 	echo "deps.sh: no such architecture: $1" >&2
 	exit 1

@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .arch import AMD64, ARM64, Arch
@@ -47,6 +47,7 @@ class Series:
 BUILDS = ("make", "gcc", "g++", "kmod", "pahole")
 BOOKWORM = Release("bookworm", "bookworm", (*BUILDS, "gcc-12", "g++-12", "libelf1", "libssl3"))
 TRIXIE = Release("trixie", "trixie-backports", (*BUILDS, "gcc-14", "g++-14", "libelf1t64", "libssl3t64"))
+TRIXIE_CROSS = replace(TRIXIE, programs=(*TRIXIE.programs, "g++-14-aarch64-linux-gnu"))
 
 
 def codename(release: Path = Path("/etc/os-release")) -> str:
@@ -60,15 +61,18 @@ def known(host: str) -> dict[str, Series]:
     """All kernels by name, as a host of that release comes by them."""
     meta = "linux-headers-amd64"
     if host == TRIXIE.name:
-        own, others = "6.12", {"6.1": Series(meta, "linux-source-6.1", release=BOOKWORM)}
+        own, others = "6.12", {"6.1": Series(meta, "linux-source-6.1", release=BOOKWORM),
+                               "arm64-16k": Series("linux-headers-arm64-16k", "linux-source-6.12", arch=ARM64)}
     else:
         own, others = "6.1", {"6.12": Series("linux-headers-6.12-amd64", "linux-source-6.12"),
-                              "arm64-6.12": Series("linux-headers-6.12-arm64", "linux-source-6.12", arch=ARM64)}
+                              "arm64-6.12": Series("linux-headers-6.12-arm64", "linux-source-6.12", arch=ARM64),
+                              "arm64-16k": Series("linux-headers-6.12-arm64-16k", "linux-source-6.12", arch=ARM64)}
     return {
         own: Series(meta, f"linux-source-{own}", installed=True),
         **others,
         "7.3": Series(meta, "linux-source-7.3", release=TRIXIE),
         "arm64": Series("linux-headers-arm64", f"linux-source-{own}", arch=ARM64),
+        "arm64-7.3": Series("linux-headers-arm64", "linux-source-7.3", release=TRIXIE_CROSS, arch=ARM64),
     }
 
 
@@ -125,7 +129,7 @@ def newest_headers(name: str, apt: Sequence[str] = ()) -> Headers:
                              if p != meta and p.startswith("linux-headers-")), ("", ""))
     if not version:
         raise KernelError(f"{meta} depends on no linux-headers of one version")
-    if KERNELS[name].release and series(package.removeprefix("linux-headers-")) != name:
+    if KERNELS[name].release and series(package.removeprefix("linux-headers-")) != name.rpartition("-")[2]:
         raise KernelError(f"{meta} is no longer of {name}: it depends on {package}")
     wanted = [package, *(p for p in _depends(f"{package}={version}", apt)
                          if re.match(r"linux-headers-.*-common$|linux-kbuild-", p))]

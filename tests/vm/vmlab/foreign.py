@@ -14,8 +14,9 @@ from pathlib import Path
 from .arch import Arch
 from .cache import Cache
 from .debian import KernelError
+from .debian_root import Root
 
-LISTS = Path("/var/lib/apt/lists")
+LISTS = "var/lib/apt/lists"
 # What scenarios call or copy, as deps.sh installs it on the host, and what every host has.
 PROGRAMS = """
 busybox-static klibc-utils fio e2fsprogs fdisk parted iproute2 dmsetup util-linux procps dash coreutils xfsprogs lvm2
@@ -38,22 +39,26 @@ def _apt(*words: str, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def lists(cache: Cache, arch: Arch) -> tuple[str, ...]:
-    """Options with which the package client sees the packages of that architecture, and no others. The lists are read
-    anew when the host's have become newer."""
+def lists(cache: Cache, arch: Arch, root: Root | None = None) -> tuple[str, ...]:
+    """Options with which the package client sees the packages of that architecture, and no others: those of the host's
+    release, or of the root of another one. The lists are read anew when those of the host, or root, have become
+    newer."""
+    base = root.apt if root else ()
+
     def build(folder: Path) -> None:
         for name in ("state/lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True)
         (folder / "status").touch()
-        _apt(*_options(folder, arch), "update")
+        _apt(*base, *_options(folder, arch), "update")
 
-    host = sorted(f"{p.name} {p.stat().st_mtime_ns}" for p in LISTS.glob("*InRelease"))
-    return _options(cache.entry(f"lists-{arch.name}", ["1", *host], build), arch)
+    where = (root.folder if root else Path("/")) / LISTS
+    known = sorted(f"{p.name} {p.stat().st_mtime_ns}" for p in where.glob("*InRelease"))
+    return (*base, *_options(cache.entry(f"lists-{arch.name}", ["1", *known], build), arch))
 
 
 def usr(cache: Cache, arch: Arch) -> Path:
     """/usr of a machine: packages with all that they depend on, unpacked; none of their scripts has run."""
-    for program in (arch.qemu, f"{arch.cross}g++-12"):
+    for program in (arch.qemu, f"{arch.cross}g++"):
         if not shutil.which(program):
             raise KernelError(f"no {program}: run tests/vm/deps.sh {arch.name}")
     apt = lists(cache, arch)

@@ -3,7 +3,7 @@
 
     stock                   Debian's, of the headers that are installed
     6.12, 7.3               other series of Debian's (debian.py), the latter of another release (debian_root.py)
-    arm64                   Debian's of another architecture, on machines of that one (arch.py, foreign.py)
+    arm64, arm64-7.3 ...    Debian's of another architecture, on machines of that one (arch.py, foreign.py)
     debug, kcsan, uml       built here (kernel_build.py)
 
 A pair of two kernels is one of Debian's on either side: what the harness knows of a kind (limits of time, what its
@@ -76,16 +76,17 @@ def _lists(cache: Cache, name: str) -> tuple[str, ...]:
     """Options of the package client for the packages of a kernel."""
     arch = debian.KERNELS[name].arch
     root = debian_root.find(cache, name)
-    if root:
-        return root.apt
-    return () if arch is AMD64 else foreign.lists(cache, arch)
+    if arch is not AMD64:
+        return foreign.lists(cache, arch, root)
+    return root.apt if root else ()
 
 
 def _headers(cache: Cache, name: str) -> tuple[debian.Headers, Path]:
     """Those of one of Debian's series, and the folder to build modules against."""
     apt = _lists(cache, name)
     headers = debian.newest_headers(name, apt)
-    return headers, debian.kdir(cache, headers, apt, apt if debian.KERNELS[name].arch is AMD64 else ())
+    root = debian_root.find(cache, name)
+    return headers, debian.kdir(cache, headers, apt, root.apt if root else ())
 
 
 def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
@@ -101,9 +102,8 @@ def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
     headers, folder = _headers(cache, name)
     found = kernel.from_package(cache, folder, headers.release, headers.version, _lists(cache, name))
     arch = debian.KERNELS[name].arch
-    if arch is not AMD64:
-        return replace(found, arch=arch, usr=foreign.usr(cache, arch))
-    return replace(found, root=debian_root.find(cache, name))
+    found = replace(found, root=debian_root.find(cache, name))
+    return found if arch is AMD64 else replace(found, arch=arch, usr=foreign.usr(cache, arch))
 
 
 def neighbours_known(role: str, releases: Mapping[str, str], client_is_ours: bool) -> bool:

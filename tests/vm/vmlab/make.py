@@ -34,7 +34,7 @@ def programs(folder: str = "peer", arch: Arch = AMD64) -> Path:
     """Where the programs for machines are that tests/<folder> builds; peer: those that speak the protocol.
     Laboratories beside each other ask at the same moment: one of them builds, the others wait for it."""
     built = TOP / "build" / (folder if arch is AMD64 else f"{folder}-{arch.name}")
-    cross = (f"OUT={built}", f"CXX={arch.cross}g++-12") if arch.cross else ()
+    cross = (f"OUT={built}", f"CXX={arch.cross}g++") if arch.cross else ()
     built.mkdir(parents=True, exist_ok=True)
     log = built / "make.log"
     with (built / "turn").open("w") as turn:

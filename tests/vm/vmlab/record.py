@@ -41,7 +41,7 @@ def system(release: Path = Path("/etc/os-release")) -> str:
 def name(plan: str, release: str) -> str:
     """The file of a report: one for each series of kernels that a plan runs on."""
     series = debian.series(release)
-    return f"{series}.txt" if plan == series else f"{plan}-{series}.txt"
+    return f"{plan}.txt" if plan.endswith(series) else f"{plan}-{series}.txt"
 
 
 def text(plan: str, release: str, tested: str, closing: str) -> str:

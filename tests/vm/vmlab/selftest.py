@@ -240,7 +240,10 @@ class RecordTest(unittest.TestCase):
     def test_one_report_for_each_series(self) -> None:
         for plan, release, name in (("stock", "6.1.0-56-amd64", "stock-6.1.txt"), ("uml", "6.1.192", "uml-6.1.txt"),
                                     ("stock", "6.12.1+deb13-amd64", "stock-6.12.txt"),
-                                    ("6.12", "6.12.1+deb12-amd64", "6.12.txt")):
+                                    ("6.12", "6.12.1+deb12-amd64", "6.12.txt"),
+                                    ("arm64", "6.1.0-56-arm64", "arm64-6.1.txt"),
+                                    ("arm64-6.12", "6.12.1+deb12-arm64", "arm64-6.12.txt"),
+                                    ("arm64-16k", "6.12.1+deb12-arm64-16k", "arm64-16k-6.12.txt")):
             self.assertEqual(record.name(plan, release), name)
 
     def test_report(self) -> None:

@@ -142,7 +142,8 @@ class KernelsTest(unittest.TestCase):
         self.assertEqual([name for name in kernels.NAMES if kernels.canonical(name) != name], [])
         for host, installed in (("bookworm", "6.1"), ("trixie", "6.12")):
             found = debian.known(host)
-            self.assertEqual(set(found) - {"arm64-6.12"}, {"6.1", "6.12", "7.3", "arm64"})
+            self.assertEqual(set(found) - {"arm64-6.12"},
+                             {"6.1", "6.12", "7.3", "arm64", "arm64-16k", "arm64-7.3"})
             self.assertEqual([name for name, s in found.items() if s.installed], [installed])
 
     def test_host(self) -> None:
@@ -160,7 +161,7 @@ class KernelsTest(unittest.TestCase):
                 self.assertEqual(kernels.series(), names)
                 self.assertEqual([kernels.plan(name) for name in (*names, "arm64", "uml")],
                                  ["stock" if name == "stock" else "series" for name in names] + ["arm64", "uml"])
-        self.assertEqual(kernels.plan("arm64-6.12"), "arm64")
+        self.assertEqual({kernels.plan(f"arm64-{kind}") for kind in ("6.12", "7.3", "16k")}, {"arm64"})
 
     def test_all_pairs(self) -> None:
         series = ("stock", "6.12", "7.3")

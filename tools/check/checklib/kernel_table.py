@@ -48,8 +48,9 @@ def own_of(release):
     return series_of(release), "arm64" if "-arm64" in release else ""
 
 
-def describe(arch):
-    return f"Debian's own, {arch}" if arch else "Debian's own"
+def describe(arch, release=""):
+    pages = ", pages of 16 KiB" if release.endswith("-16k") else ""
+    return f"Debian's own, {arch}{pages}" if arch else "Debian's own"
 
 
 def number(series):
@@ -63,7 +64,7 @@ def render(tree):
     reports.sort(key=lambda r: (r["plan"] in BUILT, number(series_of(r["release"])), r["system"], r["plan"]))
     rows = []
     for r in reports:
-        kind = BUILT.get(r["plan"]) or describe(own_of(r["release"])[1])
+        kind = BUILT.get(r["plan"]) or describe(own_of(r["release"])[1], r["release"])
         series = ", ".join(series_of(each) for each in r["release"].split(", "))
         rows.append(
             f"| {series}, {kind} | {r['release']} | {r['system']}, `make {r['target']}` "

@@ -60,7 +60,7 @@ with_keys()
 	inside lsinitramfs $image | grep -E 'rnbd|rtrs' | tee "$work/files"
 	for name in rnbd-client.ko rtrs-client.ko rtrs-core.ko usr/sbin/rnbdadm rules.d/60-rnbd.rules \
 		scripts/local-top/rnbd; do
-		grep -q "$name\$" "$work/files" || { echo "$name is missing"; return 1; }
+		grep -qE "$name(\.(gz|xz|zst))?\$" "$work/files" || { echo "$name is missing"; return 1; }
 	done
 	# The newest one, and no other; nothing of the server's.
 	[ "$(ls "$root/tmp/files/etc/rnbd/keys.d")" = root.2 ] && ! grep -q server "$work/files" &&

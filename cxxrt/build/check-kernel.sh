@@ -7,7 +7,7 @@ set -u
 kdir=$1
 # The kernels that are supported: one is added when build, `make cxxrt` and the self-test pass with it.
 series='6.1 6.12 7.3'
-series_arm64='6.1 6.12'
+series_arm64='6.1 6.12 7.3'
 no() {
 	echo "cxxrt: $*" >&2
 	exit 1

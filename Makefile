@@ -17,7 +17,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 
 .PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
-.PHONY: vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
+.PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
@@ -109,9 +109,16 @@ vm-pairs vm-pairs-full:
 		--result build/results/$@.txt --logs build/$@
 
 # Another architecture, all of it emulated.
+arm64 = ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
+vm-pairs-arm64:
+	tests/vm/deps.sh arm64
+	$(lab) $(MAKE) modules
+	+$(call modules_for,arm64,$(arm64))
+	tests/vm/run --pairs arm64 $(record) --result build/results/$@.txt --logs build/$@
+
 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k: vm-%:
 	tests/vm/deps.sh arm64
-	$(call on_kernel,$*,ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
+	$(call on_kernel,$*,$(arm64))
 
 matrix:
 	$(lab) $(MAKE) modules
@@ -181,6 +188,7 @@ help:
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
 #? make vm-6.1, vm-6.12, vm-7.3  on Debian's kernel of another series: what meets the kernel's own code
 #? make vm-pairs    two machines with different ones of these; vm-pairs-full: all pairs, and the kernels' own modules
+#? make vm-pairs-arm64  one of this architecture and one of arm64; the kernels' own modules, too
 #? make vm-arm64, vm-arm64-6.12, vm-arm64-7.3, vm-arm64-16k  on a pair of emulated arm64 machines
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it

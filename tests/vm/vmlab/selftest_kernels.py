@@ -176,6 +176,9 @@ class KernelsTest(unittest.TestCase):
         self.assertEqual(len({o.logs for o in every}), 18)
         self.assertEqual(sum("intree" in o.peers.values() for o in every), 12)
         self.assertEqual(len(pairs.laboratories("ring", series, first)), 3)
+        self.assertEqual([o.kernels for o in pairs.laboratories("arm64", series, first)][::3],
+                         [{"server": "stock", "client": "arm64"}, {"server": "arm64", "client": "stock"}])
+        self.assertEqual([pairs.kernels_of(w, series) for w in pairs.WHICH], [series, series, ("stock", "arm64")])
 
     def test_pairs(self) -> None:
         self.assertEqual(kernels.same({"server": "uml", "client": "uml"}), "uml")

@@ -19,6 +19,7 @@ BUILT = {
     "debug": "x86 with sanitizers",
     "kcsan": "x86 with KCSAN",
     "pairs": "Debian's own, in pairs",
+    "pairs-arm64": "Debian's own, amd64 with arm64",
 }
 HEAD = "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
 

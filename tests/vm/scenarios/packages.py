@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packages alone: a disk and its key are there after each reboot of either side by units, and nothing after removal."""
+"""Packages alone: a disk and its key are there after reboots and upgrades of either side, and nothing after removal."""
 
 import shlex
 from pathlib import Path
@@ -55,11 +55,17 @@ def run(lab: Lab) -> None:
     # The client waited for it, and asked as soon as somebody listened.
     rnbd.equal(rnbd.read(lab.server, f"{rnbd.CONFIGURED}/../denied_unlisted"), "0", "refusals of what is configured")
     heard(lab.client)
+    upgrade(lab.server)
+    follow(lab.server, "A server.")
+    there(lab, "after the upgrade of the server")
     lab.client.run("touch /tmp/stop")
     written = lab.client.wait(writer)
     rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
+    follow(lab.client, "A network,", ("client7-store:10.0.1.1", f"vm:{lab.server.address(1)}"))
     upgrade(lab.client)
-    there(lab, "after the upgrade")
+    follow(lab.client, "A client.", ("/srv/data", "/srv"))
+    lab.client.run("mount /srv", 60)
+    there(lab, "after the upgrade of the client")
 
     lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)
     for role in ("client", "server"):
@@ -179,10 +185,27 @@ def there(lab: Lab, when: str) -> None:
 
 def upgrade(machine: Machine) -> None:
     """A new version of the program leaves what is mapped alone, and what the administrator has written."""
-    machine.run(f"rm -rf /tmp/new\ndpkg-deb -R {machine.put(package('rnbdadm'))} /tmp/new\n"
+    machine.run("rm -rf /tmp/new\ncp /etc/rnbd/rnbd.conf /tmp/before\n"
+                f"dpkg-deb -R {machine.put(package('rnbdadm'))} /tmp/new\n"
                 "sed -i 's/^Version: .*/&.1/' /tmp/new/DEBIAN/control\nrm /tmp/new/DEBIAN/md5sums\n"
                 "dpkg-deb --root-owner-group -Znone -b /tmp/new /tmp/new.deb >/dev/null\ndpkg -i /tmp/new.deb\n"
-                "grep -q no-path-timeout /etc/rnbd/rnbd.conf\nrm -rf /tmp/new /tmp/new.deb", 120)
+                "cmp /etc/rnbd/rnbd.conf /tmp/before\nrm -rf /tmp/new /tmp/new.deb", 120)
+
+
+def follow(machine: Machine, subject: str, *names: tuple[str, str]) -> None:
+    """The commands of the guide's chapter on upgrades as they stand there, with the names of these machines. What
+    apt would do is done; behind a command may be what it has to say: nothing."""
+    chapter = (ROOT / "Documentation/admin-guide.md").read_text().split("\n## Upgrading\n")[1].split("\n## ")[0]
+    script = []
+    for line in chapter.split(f"\n**{subject}")[1].split("\n**")[0].splitlines():
+        command, _, said = line.removeprefix("    ").partition("  ")
+        if not line.startswith("    ") or command.startswith(("apt ", "(")):
+            continue
+        for written, here in names:
+            command = command.replace(written, here)
+        script.append(f"if {command}; then exit 1; fi" if said.strip().startswith("nothing") else command)
+    rnbd.check(len(script) > 2, f"the guide has no commands for: {subject}")
+    machine.run("\n".join(script), 240)
 
 
 def removed(machine: Machine, before: list[str]) -> None:

@@ -213,7 +213,9 @@ struct rtrs_srv_request {
 	struct rtrs_srv_op *op;
 	void *area; /* op_size bytes of the user's, one area per slot, kept between requests */
 	enum rtrs_dir dir;
-	void *data;	 /* in the chunk: the peer can change it at any time */
+	void *data; /* in the chunk: the peer can change it at any time */
+	/* The first of the pages that data lies in, from its beginning on, one behind the other. */
+	struct page *pages;
 	u32 data_len;	 /* write: bytes received; read: room for the answer */
 	u32 answer_max;	 /* read: bytes that the peer has room for, 0 if it wants none */
 	const void *msg; /* private copy, valid until the answer */

@@ -34,6 +34,8 @@ public:
 
 	// False while it is closed. Any context.
 	[[nodiscard]] bool enter() { return percpu_ref_tryget_live(&ref_); }
+	// The same inside of an RcuReader.
+	[[nodiscard]] bool enter_in_rcu() { return percpu_ref_tryget_live_rcu(&ref_); }
 	// Any context.
 	void leave() { percpu_ref_put(&ref_); }
 

@@ -41,8 +41,9 @@ public:
 	// ---- I/O. Any context.
 
 	// Between enter() and leave() the device stays open. False when it is not certain that the
-	// I/O may begin: admit() says what becomes of it.
-	[[nodiscard]] bool enter() { return gate_->enter(); }
+	// I/O may begin: admit() says what becomes of it. Inside RCU, where the mapping was looked
+	// up.
+	[[nodiscard]] bool enter() { return gate_->enter_in_rcu(); }
 	void leave() { gate_->leave(); }
 
 	enum class Admission : u8 {

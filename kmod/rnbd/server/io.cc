@@ -31,10 +31,11 @@ constexpr blk_opf_t kBlockOperation[kOperations] = {
 	u32 flags = io.flags;
 	if (io.operation == Operation::Write)
 		flags &= ~io_flag::sync;
-	if (!flags) [[likely]]
-		return opf;
+	// Of reads, most have it.
 	if (flags & io_flag::sync)
 		opf |= REQ_SYNC;
+	if (!(flags & ~io_flag::sync)) [[likely]]
+		return opf;
 	if (flags & io_flag::fua)
 		opf |= REQ_FUA;
 	if (flags & io_flag::preflush)
@@ -74,23 +75,26 @@ void io_done(bio *done)
 	IoJob *job = container_of(done, IoJob, io);
 	Mapping &mapping = *job->mapping;
 	bio_uninit(done);
-	// Not supported is REQ_NOWAIT, perhaps, by something below that the mapping does not see.
-	if ((done->bi_status == BLK_STS_AGAIN || done->bi_status == BLK_STS_NOTSUPP) &&
-	    (done->bi_opf & REQ_NOWAIT)) [[unlikely]] {
-		// All parts of it have ended, if it was split.
-		job->step = IoJob::Step::Again;
-		mapping.queue().line_up(*job);
+	if (done->bi_status) [[unlikely]] {
+		// Not supported is REQ_NOWAIT, perhaps, by something below that the mapping does
+		// not see.
+		if ((done->bi_status == BLK_STS_AGAIN || done->bi_status == BLK_STS_NOTSUPP) &&
+		    (done->bi_opf & REQ_NOWAIT)) {
+			// All parts of it have ended, if it was split.
+			job->step = IoJob::Step::Again;
+			mapping.queue().line_up(*job);
+			return;
+		}
+		answer(*job, blk_status_to_errno(done->bi_status));
 		return;
 	}
 	// The client will not flush for a cache that it does not know.
-	if (op_is_write(job->opf) && !done->bi_status && mapping.hides_cache() &&
-	    may_be_volatile(*job)) [[unlikely]] {
+	if (op_is_write(job->opf) && mapping.hides_cache() && may_be_volatile(*job)) [[unlikely]] {
 		job->step = IoJob::Step::Durable;
 		mapping.queue().line_up(*job);
 		return;
 	}
-	// No call in the common case.
-	answer(*job, done->bi_status ? blk_status_to_errno(done->bi_status) : 0);
+	answer(*job, 0);
 }
 
 // `request.area` becomes the job. Any context.
@@ -110,11 +114,7 @@ void io_done(bio *done)
 	job->io.bi_end_io = io_done;
 	if (carries_data(io.operation)) {
 		// The memory of a chunk is contiguous, so one vector covers it, over many pages.
-		job->vector = {
-		    .bv_page = virt_to_page(request.data),
-		    .bv_len = io.bytes,
-		    .bv_offset = static_cast<unsigned int>(offset_in_page(request.data)),
-		};
+		job->vector = {.bv_page = request.pages, .bv_len = io.bytes, .bv_offset = 0};
 		job->io.bi_vcnt = 1;
 	} else {
 		job->vector.bv_len = 0;
@@ -143,10 +143,9 @@ void prepare_again(IoJob &job)
 }
 
 // It need not be flushed afterwards if the device does it by itself.
-inline void make_durable(IoJob &job)
+inline void make_durable(const Mapping &mapping, IoJob &job)
 {
-	if ((job.opf & REQ_OP_MASK) == REQ_OP_WRITE && job.vector.bv_len &&
-	    job.mapping->hides_cache())
+	if ((job.opf & REQ_OP_MASK) == REQ_OP_WRITE && job.vector.bv_len && mapping.hides_cache())
 		job.io.bi_opf |= REQ_FUA;
 }
 
@@ -161,7 +160,7 @@ inline bool may_sleep(const Mapping &mapping, const IoJob &job)
 inline void submit(Mapping &mapping, IoJob &job)
 {
 	if (!mapping.queue().lined_up() && !may_sleep(mapping, job)) [[likely]] {
-		make_durable(job);
+		make_durable(mapping, job);
 		job.io.bi_opf |= REQ_NOWAIT;
 		submit_bio(&job.io);
 		return;
@@ -249,7 +248,7 @@ void submit_waiting(IoJob &job)
 	if (job.step != IoJob::Step::First)
 		prepare_again(job);
 	if (job.step != IoJob::Step::Durable)
-		make_durable(job);
+		make_durable(*job.mapping, job);
 	submit_bio(&job.io);
 }
 

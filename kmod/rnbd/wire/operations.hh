@@ -72,12 +72,13 @@ constexpr u16 kPriorityNone = 0;
 constexpr u16 sanitize_priority(u16 prio, bool allow_realtime)
 {
 	u32 cls = prio >> kPriorityClassShift;
+	// Best effort, which the block layer gives to who has asked for nothing, or idle.
+	if (cls == 2 || cls == 3) [[likely]]
+		return prio;
 	u32 level = prio & ((1u << kPriorityClassShift) - 1);
-	if (cls == 0 || cls > 3)
+	if (cls != 1)
 		return kPriorityNone;
-	if (cls == 1 && !allow_realtime)
-		cls = 2;
-	return static_cast<u16>(cls << kPriorityClassShift | level);
+	return allow_realtime ? prio : static_cast<u16>(2u << kPriorityClassShift | level);
 }
 
 // An IO message as it came, with only its length and type checked: the device id is needed before

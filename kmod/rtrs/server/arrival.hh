@@ -102,6 +102,7 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 	    .area = area_,
 	    .dir = read ? RTRS_READ : RTRS_WRITE,
 	    .data = data_,
+	    .pages = pages_,
 	    .data_len = header_.data_len.value,
 	    .answer_max = read ? header_.transfer_size().value : 0,
 	    .msg = message,

@@ -20,6 +20,7 @@ void RequestSlot::init(Session &session, Slot slot, void *area)
 	session_ = &session;
 	slot_ = slot;
 	data_ = session.chunks().data(slot.value);
+	pages_ = session.chunks().pages(slot.value);
 	area_ = area;
 	invalidate_cqe_.cqe.done = invalidated;
 	invalidate_cqe_.slot = this;

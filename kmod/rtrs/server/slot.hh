@@ -159,7 +159,8 @@ private:
 	// Fixed.
 	Session *session_ = nullptr;
 	Slot slot_ = {0};
-	u8 *data_ = nullptr; // its chunk
+	u8 *data_ = nullptr;   // its chunk
+	page *pages_ = nullptr; // of that
 	void *area_ = nullptr;
 	InvalidateCqe invalidate_cqe_ = {};
 

@@ -18,6 +18,7 @@ public:
 		return {};
 	}
 	u32 chunk_size() const { return kChunk; }
+	page *pages(u32) const { return nullptr; } // nobody looks at it
 	u8 *data(u32 chunk) const { return memory_.data() + usize{chunk} * kChunk; }
 
 private:

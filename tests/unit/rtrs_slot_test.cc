@@ -56,6 +56,28 @@ TEST(Slot, BeginsAndEndsInOneStep)
 	EXPECT_TRUE(slot.end(kC));
 }
 
+// For who has looked up the word of his path before.
+TEST(Slot, BeginsAndEndsByItsWord)
+{
+	for (u32 tag = 0; tag < kMaxPathTags; tag++) {
+		const PathTag path{static_cast<u16>(tag)};
+		const OwnedSlot owned = slot_owned_by(path);
+		EXPECT_EQ(slot_owner(owned), path);
+		ServerSlot slot;
+		EXPECT_TRUE(slot.begin(owned));
+		EXPECT_TRUE(slot_owned(slot.word(), path));
+		EXPECT_FALSE(slot.end(slot_owned_by(PathTag{static_cast<u16>(tag ? 0 : 1)})));
+		EXPECT_TRUE(slot.end(owned));
+	}
+	ServerSlot slot;
+	slot.begin(slot_owned_by(kA));
+	slot.request(kB);
+	EXPECT_FALSE(slot.end(slot_owned_by(kA)));
+	expect(slot.finish(kA), SlotEvent::Start, kB);
+	EXPECT_TRUE(slot.end(slot_owned_by(kB)));
+	EXPECT_TRUE(slot.word().idle());
+}
+
 // Neither passes by one who waits, nor ends what is nobody's: both are for finish().
 TEST(Slot, TheCommonEndLeavesRareOnesAlone)
 {

@@ -25,8 +25,15 @@ public:
 	InflightEvent &operator=(const InflightEvent &) = delete;
 	~InflightEvent() { percpu_ref_exit(&ref_); }
 
-	// False once shut() has begun. Any context.
-	[[nodiscard]] bool enter() { return percpu_ref_tryget_live(&ref_); }
+	// So many at once, at least one. False once shut() has begun: then nobody has. Any context.
+	[[nodiscard]] bool enter(unsigned long count = 1)
+	{
+		if (!percpu_ref_tryget_live(&ref_))
+			return false;
+		if (count > 1)
+			percpu_ref_get_many(&ref_, count - 1);
+		return true;
+	}
 	// So many of those who have entered. It is the last access of theirs.
 	void leave(unsigned long count = 1) { percpu_ref_put_many(&ref_, count); }
 

@@ -6,8 +6,7 @@ using namespace cxxrt;
 namespace rtrs {
 namespace {
 
-// Completions that one call of the device gives out; a batch.
-constexpr int kBatch = 16;
+constexpr int kBatch = kCompletionBatch;
 // After so many the work queue has its turn, with other connections.
 constexpr int kBudget = 1024;
 

@@ -26,6 +26,8 @@
 
 struct rtrs_connection;
 
+// So many completions are found by one poll, at most: a batch.
+constexpr u32 kCompletionBatch = 16;
 // Gets the completions of one poll, calls complete() for each in their order, and then does what is
 // to be done once for all of them. Softirq or work-queue context; never beside itself.
 using rtrs_batch_handler = void(rtrs_connection *con, ib_wc *completions, u32 count);

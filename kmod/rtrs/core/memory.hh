@@ -209,7 +209,7 @@ public:
 	{
 		region.set_reg_wr(reg_);
 		guarded_ = region.repeatable() && !guarded_before;
-		if (guarded_) {
+		if (guarded_) [[unlikely]] {
 			guard_.ex.invalidate_rkey = region.rkey().value;
 			guard_.next = &reg_.wr;
 		}

@@ -70,6 +70,21 @@ constexpr u8 slot_party(PathTag path)
 }
 } // namespace detail
 
+// The word of a slot that a path owns, and for which nobody waits; and the way back. A number: a
+// structure is copied in pieces.
+enum class OwnedSlot : u32 {};
+constexpr OwnedSlot slot_owned_by(PathTag path)
+{
+	const u32 party = detail::slot_party(path);
+	return static_cast<OwnedSlot>(cxxrt::detail::kLittleHost ? party : party << 24);
+}
+static_assert(__builtin_bit_cast(SlotWord, slot_owned_by(PathTag{7})) == SlotWord{.owner = 8});
+constexpr PathTag slot_owner(OwnedSlot owned)
+{
+	const SlotWord word = __builtin_bit_cast(SlotWord, owned);
+	return {static_cast<u16>(word.owner - 1)};
+}
+
 // A request for the slot arrived on `path`.
 constexpr SlotStep slot_request(SlotWord now, PathTag path)
 {
@@ -133,17 +148,19 @@ constexpr SlotStep slot_forget(SlotWord now, PathTag path)
 class ServerSlot {
 public:
 	// The slot is idle: `path` owns it. False: request() says what is to be done.
-	bool begin(PathTag path)
+	bool begin(PathTag path) { return begin(slot_owned_by(path)); }
+	bool begin(OwnedSlot owned)
 	{
 		u32 idle = 0;
-		return __atomic_compare_exchange_n(&bits_, &idle, owned_by(path), false,
+		return __atomic_compare_exchange_n(&bits_, &idle, static_cast<u32>(owned), false,
 						   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 	}
 	// `path` owns it and nobody waits: the slot is idle. False: finish() says who has it now.
-	bool end(PathTag path)
+	bool end(PathTag path) { return end(slot_owned_by(path)); }
+	bool end(OwnedSlot owned)
 	{
-		u32 owned = owned_by(path);
-		return __atomic_compare_exchange_n(&bits_, &owned, 0, false, __ATOMIC_RELEASE,
+		u32 seen = static_cast<u32>(owned);
+		return __atomic_compare_exchange_n(&bits_, &seen, 0, false, __ATOMIC_RELEASE,
 						   __ATOMIC_RELAXED);
 	}
 
@@ -167,11 +184,6 @@ public:
 
 private:
 	static_assert(sizeof(SlotWord) == sizeof(u32));
-
-	static constexpr u32 owned_by(PathTag path)
-	{
-		return __builtin_bit_cast(u32, SlotWord{.owner = detail::slot_party(path)});
-	}
 
 	template <class Step> SlotStep apply(Step step)
 	{

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The work requests of one answer, between RequestSlot::fill_answer() and the post. Their memory
+// The work requests of one answer, between RequestSlot::make_answer() and the post. Their memory
 // must not move in between.
 #pragma once
 
 #include <rtrs/core/chain.hh>
+#include <rtrs/wire/rkey.hh>
 
 namespace rtrs::server {
 
@@ -12,40 +13,47 @@ class RequestSlot;
 // New key, data, invalidation, answer.
 constexpr u32 kMaxAnswerWrs = 4;
 
-// Each work request is formatted, which is the same for all answers of a connection, before an
-// answer makes it its own: once for many (format()), or right then.
-struct AnswerWrs {
-	bool registers;
-	bool has_data;
-	bool has_invalidation;
+// Of a request, for its tracepoint: when that comes the slot is somebody else's.
+struct AnswerEvent {
+	Slot slot;
+	bool write;
+	int error;
+};
+
+// What an answer needs, beside the work request that ends it.
+struct AnswerParts {
+	bool data;
+	bool invalidation;
 	bool invalidates; // the client's region, by itself or with the final one
+};
+
+// What is the same for all answers of a connection is formatted, once for many of them (format()),
+// and is so again after a post; or right before an answer makes the rest its own.
+struct AnswerWrs {
 	Registration registration;
 	ib_rdma_wr data;
 	ib_send_wr invalidation;
 	ib_rdma_wr final;
 	ib_sge data_sge;
 	ib_sge payload;
-	// Of the request, for its tracepoint: when that comes the slot is somebody else's.
-	struct {
-		Slot slot;
-		bool write;
-		int error;
-	} event;
+	AnswerParts parts;
+	AnswerEvent event; // while that is traced
 
-	void format(ib_cqe *sent, int access)
+	void format(ib_cqe *sent, u32 lkey, int access)
 	{
 		registration.format(sent, access);
-		format_data(sent);
+		format_data(sent, lkey);
 		format_invalidation(sent);
-		format_final();
+		format_final(sent, lkey);
 	}
-	void format_data(ib_cqe *sent)
+	void format_data(ib_cqe *sent, u32 lkey)
 	{
 		data = {};
 		data.wr.opcode = IB_WR_RDMA_WRITE;
 		data.wr.wr_cqe = sent;
 		data.wr.sg_list = &data_sge;
 		data.wr.num_sge = 1;
+		data_sge.lkey = lkey;
 	}
 	void format_invalidation(ib_cqe *sent)
 	{
@@ -53,25 +61,28 @@ struct AnswerWrs {
 		invalidation.opcode = IB_WR_SEND_WITH_INV;
 		invalidation.wr_cqe = sent;
 	}
-	void format_final()
+	void format_final(ib_cqe *sent, u32 lkey)
 	{
 		final = {};
 		final.wr.sg_list = &payload;
+		payload.length = sizeof(RkeyResponse);
+		payload.lkey = lkey;
+		end_post(sent);
 	}
-
-	void append_registration(Chain &chain)
+	// The last work request of a chain gets another handler, and a completion.
+	void end_post(ib_cqe *sent)
 	{
-		if (registers)
-			chain.append(registration);
+		final.wr.wr_cqe = sent;
+		final.wr.send_flags = 0;
 	}
-	void append_rest(Chain &chain)
+	// Behind the registration.
+	[[gnu::always_inline]] void append_rest(Links &links, const AnswerParts &p)
 	{
-		if (has_data)
-			chain.append(data.wr);
-		if (has_invalidation)
-			chain.append(invalidation);
-		chain.append(final.wr);
-		chain.cost.invalidations += invalidates;
+		if (p.data)
+			links.append(data.wr);
+		if (p.invalidation)
+			links.append(invalidation);
+		links.append(final.wr);
 	}
 };
 
@@ -81,6 +92,12 @@ struct ChainEntry {
 	RequestSlot *slots[2];
 	ib_send_wr invalidation; // before the request
 	AnswerWrs wrs;
+
+	void format(ib_cqe *sent, u32 lkey, int access)
+	{
+		MemoryRegion::fill_local_inv(invalidation, nullptr, Rkey{0});
+		wrs.format(sent, lkey, access);
+	}
 };
 
 } // namespace rtrs::server

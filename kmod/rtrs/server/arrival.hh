@@ -37,14 +37,12 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 // What the chunk, or the capsule, wants of the user. Nothing is looked at before it is in private
 // memory. A capsule must have taken back the key that opens its chunk, into which the client could
 // still write otherwise.
-[[gnu::always_inline]] inline void RequestSlot::look(Path &path)
+[[gnu::always_inline]] inline void RequestSlot::look(Path &path, u32 capsule)
 {
-	header_valid_ = false;
 	if (path.closing()) [[unlikely]] {
 		dropped();
 		return;
 	}
-	const u32 capsule = owner_.capsule_size;
 	bool whole = false;
 	ByteView copy;
 	if (capsule) {
@@ -61,13 +59,13 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 	}
 	const IoVerdict verdict = parse_io_header(copy, owner_.offset, header_);
 	if (!verdict.accepted()) [[unlikely]] {
+		header_ = {};
 		if (verdict.action == IoVerdict::Action::ClosePath)
 			give_up(Refusal::HeaderMalformed, "malformed header");
 		else
 			answer_error(verdict.error);
 		return;
 	}
-	header_valid_ = true;
 	const u32 size = header_.usr_len.value;
 	if (size > sizeof(message_)) [[unlikely]] {
 		answer_error(err::emsgsize);
@@ -104,11 +102,18 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 	    .data = data_,
 	    .pages = pages_,
 	    .data_len = header_.data_len.value,
-	    .answer_max = read ? header_.transfer_size().value : 0,
+	    // Nothing without a descriptor, as that of a write is.
+	    .answer_max = header_.descriptor.size.value,
 	    .msg = message,
 	    .msg_len = header_.usr_len.value,
 	};
 	session_->server().ops().request(session_->user(), &to_user);
+}
+
+// What came by capsule needs no invalidation.
+[[gnu::always_inline]] inline void RequestSlot::resume()
+{
+	look(*owner_.path, 0);
 }
 
 inline bool RequestSlot::must_invalidate() const
@@ -122,20 +127,40 @@ inline void RequestSlot::invalidate()
 	owner_.con->post_slot(*this);
 }
 
+inline void RequestSlot::set_invalidation(ib_send_wr &wr)
+{
+	wr.wr_cqe = &invalidate_cqe_.cqe;
+	wr.ex.invalidate_rkey = owner_.path->regions().region(slot_.value).rkey().value;
+}
+
+[[gnu::always_inline]] inline bool RequestSlot::claim(const Path &path, const Arrival &arrival,
+						      const u8 *capsule)
+{
+	const OwnedSlot owned = slot_owned_by(path.tag());
+	if (!word_.begin(owned)) [[unlikely]] {
+		const Arrival waits = arrival; // so that others need no place in memory
+		if (!arrive_at_busy(waits, capsule))
+			return false;
+	}
+	own(arrival, owned, capsule);
+	return true;
+}
+
+[[gnu::always_inline]] inline void RequestSlot::start(Path &path, const Arrival &arrival)
+{
+	if (!arrival.capsule_size && settings().always_invalidate) {
+		step_ = Step::Invalidate;
+		arrival.con->invalidate_arrived(*this);
+	} else {
+		look(path, arrival.capsule_size);
+	}
+}
+
 [[gnu::always_inline]] inline void RequestSlot::arrive(Path &path, const Arrival &arrival,
 						       const u8 *capsule)
 {
-	const PathTag tag = path.tag();
-	if (!word_.begin(tag)) [[unlikely]] {
-		const Arrival waits = arrival; // so that others need no place in memory
-		if (!arrive_at_busy(waits, capsule))
-			return;
-	}
-	own(arrival, tag, capsule);
-	if (must_invalidate())
-		invalidate();
-	else
-		look(path);
+	if (claim(path, arrival, capsule))
+		start(path, arrival);
 }
 
 } // namespace rtrs::server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory for capsules (protocol J.2): a receive queue's entries, one capsule each. A capsule is
-// copied out, and its receive posted again, before it is looked at.
+// Memory for capsules (protocol J.2): a receive queue's entries, one capsule each. A capsule is its
+// slot's, as a copy, when its receive is posted again.
 #pragma once
 
 #include <cxxrt/memory.hh>
@@ -18,6 +18,15 @@ public:
 		ServerConnection *con = nullptr;
 		DmaBuffer *page = nullptr;
 		u32 offset = 0; // in the page
+		ib_sge sge = {};
+		ib_recv_wr wr = {}; // as it is posted each time
+
+		// What came, of so many bytes: of the device's until it is posted.
+		const u8 *data(u32 size) const
+		{
+			page->sync_for_cpu(offset, size);
+			return page->data() + offset;
+		}
 	};
 
 	CapsuleReceives() = default;
@@ -27,12 +36,12 @@ public:
 	~CapsuleReceives() { WARN_ON(pages_.size()); }
 
 	// ENOMEM. May sleep.
-	Status provide(ib_device *ibdev, ServerConnection &con, u32 count,
+	Status provide(const PathDevice &device, ServerConnection &con, u32 count,
 		       void (*done)(ib_cq *cq, ib_wc *wc))
 	{
 		pages_ = TRY(cxxrt::Array<DmaBuffer>::create(DIV_ROUND_UP(count, kPerPage)));
 		for (DmaBuffer &page : pages_)
-			page = TRY(DmaBuffer::create(ibdev, kPageBytes, DMA_FROM_DEVICE));
+			page = TRY(DmaBuffer::create(device.ibdev(), kPageBytes, DMA_FROM_DEVICE));
 		entries_ = TRY(cxxrt::Array<Entry>::create(count));
 		for (u32 i = 0; i < count; i++) {
 			Entry &e = entries_[i];
@@ -40,6 +49,11 @@ public:
 			e.con = &con;
 			e.page = &pages_[i / kPerPage];
 			e.offset = i % kPerPage * kMaxCapsule;
+			e.sge = {e.page->dma_addr() + e.offset, kMaxCapsule,
+				 device.pd()->local_dma_lkey};
+			e.wr.wr_cqe = &e.cqe;
+			e.wr.sg_list = &e.sge;
+			e.wr.num_sge = 1;
 		}
 		return {};
 	}
@@ -54,30 +68,12 @@ public:
 	Entry *begin() const { return entries_.begin(); }
 	Entry *end() const { return entries_.end(); }
 
-	static Entry &of(const ib_wc *wc) { return *container_of(wc->wr_cqe, Entry, cqe); }
+	static Entry &of(const ib_cqe *cqe) { return *container_of(cqe, Entry, cqe); }
 	// Any context.
 	static Status post(ib_qp *qp, Entry &e)
 	{
-		ib_sge sge{e.page->dma_addr() + e.offset, kMaxCapsule, qp->pd->local_dma_lkey};
-		ib_recv_wr wr{};
-		wr.wr_cqe = &e.cqe;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		return Status::from_code(ib_post_recv(qp, &wr, nullptr));
-	}
-	// Copies what came, at most kMaxCapsule bytes, and perhaps what lies behind it, to a buffer
-	// of that size; how many came.
-	static u32 copy(const Entry &e, u32 size, u8 *to)
-	{
-		size = cxxrt::min_of(size, kMaxCapsule);
-		e.page->sync_for_cpu(e.offset, size);
-		const u8 *from = e.page->data() + e.offset;
-		// A block request is no longer.
-		if (size <= kMaxCapsule / 2) [[likely]]
-			__builtin_memcpy(to, from, kMaxCapsule / 2);
-		else
-			__builtin_memcpy(to, from, kMaxCapsule);
-		return size;
+		e.wr.next = nullptr;
+		return Status::from_code(ib_post_recv(qp, &e.wr, nullptr));
 	}
 
 private:

@@ -28,6 +28,11 @@ ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &coun
       recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this},
       answers_{{answers_sent}, this}
 {
+	for (u32 i = 0; i < kCompletionBatch; i++) {
+		again_[i].wr_cqe = &recv_.cqe;
+		if (i)
+			again_[i - 1].next = &again_[i];
+	}
 }
 
 // Protocol A.7. The figures there have one place for draining, which rtrs-core adds. Where a device
@@ -61,8 +66,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 		const u32 held = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxHeld);
 		config.max_chain = held * kMaxAnswerWrs + Registration::kMaxGuards;
 		chain_ = TRY(Array<ChainEntry>::create(held));
+		const u32 lkey = path_.device().pd()->local_dma_lkey;
 		for (ChainEntry &e : chain_)
-			e.wrs.format(send_cqe(), PathRegions::access());
+			e.format(send_cqe(), lkey, PathRegions::access());
 		config.batch = on_batch;
 	}
 	config.signal_interval = min_of(depth, kMaxSignalInterval);
@@ -120,7 +126,7 @@ Status ServerConnection::post_recvs()
 {
 	const bool service = ConnectionId{cid()}.is_service();
 	if (!service && path_.capsules() && settings().always_invalidate)
-		TRY(capsules_.provide(path_.device().ibdev(), *this, recvs_, capsule_received));
+		TRY(capsules_.provide(path_.device(), *this, recvs_, capsule_received));
 	for (CapsuleReceives::Entry &entry : capsules_)
 		TRY(CapsuleReceives::post(qp, entry));
 	if (!capsules_)
@@ -210,7 +216,8 @@ void ServerConnection::info_received(ib_cq *, ib_wc *wc)
 		path.fail(*wc);
 		return;
 	}
-	of(wc).count_received();
+	of(wc).counters().inc(&WrCounters::recv_completions);
+	of(wc).count_one();
 	const ServerPathState state = path.state();
 	if (wc->opcode != IB_WC_RECV ||
 	    (state != ServerPathState::Connecting && state != ServerPathState::Applying)) {

@@ -46,6 +46,15 @@ public:
 	void post_slot(RequestSlot &slot);
 	// The same, inlined; in respond.cc only.
 	void post_step(RequestSlot &slot, RequestSlot::Step step);
+	// The same for the invalidation of a request that the caller, a handler of this connection,
+	// has just found. He is the collector, if anybody is: his batch goes out when he ends it.
+	void invalidate_arrived(RequestSlot &slot)
+	{
+		if (plug_) [[likely]]
+			collect(slot, RequestSlot::Step::Invalidate);
+		else
+			post_slot(slot);
+	}
 	// The queues are drained: slots that still wait are dropped.
 	void drop_pending();
 
@@ -63,7 +72,8 @@ public:
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
 	// An answer was posted, alone or in a chain of that cost.
-	void trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const;
+	void trace_answer(const AnswerEvent &event, const AnswerParts &parts,
+			  const ChainCost &cost) const;
 	// Of this connection's queue pairs (protocol J.3).
 	QueuePairNumbers numbers() const { return {peer_qp_, qp->qp_num}; }
 	ib_cqe *setup_cqe() { return &setup_.cqe; }
@@ -96,17 +106,15 @@ private:
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
-	void count_received()
-	{
-		counters().inc(&WrCounters::recv_completions);
-		count_one();
-	}
 	void count_one();
-	// `capsule`: the receive, if it has memory.
-	void on_receive(const ib_wc &wc, CapsuleReceives::Entry *capsule);
-	Status post_again(CapsuleReceives::Entry *capsule);
-	void on_capsule(ByteView content, Rkey closed);
-	void on_immediate(const ib_wc &wc);
+	// receive.cc. kCapsules: receives have memory. The others return whether a request has
+	// come, which the path is entered for.
+	template <bool kCapsules> void handle(ib_wc *wc, u32 count);
+	template <bool kCapsules> bool is_receive(const ib_wc &wc) const;
+	template <bool kCapsules> bool post_again(const ib_wc *wc, u32 count);
+	bool post_again(CapsuleReceives::Entry &entry);
+	bool on_capsule(CapsuleReceives::Entry &entry, const ib_wc &wc);
+	bool on_immediate(const ib_wc &wc, bool entered);
 	void on_service(ServerImm imm);
 	void answer_heartbeat();
 	void post_pending();
@@ -115,8 +123,27 @@ private:
 	void answers_left(u32 count, const Status &s);
 	// held.cc
 	static rtrs_batch_handler on_batch;
-	template <class F> void in_batch(F &&f);
-	void collect_on();
+	// Inside of a batch it belongs to that.
+	template <class F> void in_batch(F &&f)
+	{
+		if (plug_) {
+			f();
+			return;
+		}
+		{
+			cxxrt::Plug plug(going_to_sleep, this);
+			plug_ = &plug;
+			f();
+		}
+		plug_ = nullptr;
+		end_batch();
+	}
+	// Before each handler of a batch: the last one may have slept.
+	void collect_on()
+	{
+		plug_->watch();
+		WRITE_ONCE(collector_, current);
+	}
 	void end_batch();
 	static void going_to_sleep(void *con);
 	bool collects() const
@@ -124,7 +151,14 @@ private:
 		const task_struct *collector = READ_ONCE(collector_);
 		return collector && collector == current && in_task();
 	}
-	void collect(RequestSlot &slot, RequestSlot::Step step);
+	void collect(RequestSlot &slot, RequestSlot::Step step)
+	{
+		u32 &count = collected_[index(step)];
+		if (count == chain_.size()) [[unlikely]]
+			make_room(step);
+		chain_[count++].slots[index(step)] = &slot;
+	}
+	void make_room(RequestSlot::Step step);
 	void post_collected(RequestSlot::Step step);
 	void hold_collected(RequestSlot::Step step);
 	GatePass pass_gate(RequestSlot &slot);
@@ -140,7 +174,8 @@ private:
 	bool post_chain(RequestSlot::Step step, u32 count, Signal signal);
 	Status post_invalidations(u32 count);
 	Status post_answers(u32 count, Signal signal);
-	template <bool kRegisters> void chain_answers(Chain &chain, u32 count);
+	template <bool kRegisters>
+	void chain_answers(Links &chain, ChainCost &cost, u32 count, bool traced);
 	void drop_held();
 
 	Path &path_;
@@ -148,7 +183,9 @@ private:
 	u32 recvs_ = 0;		// that are always posted
 	bool accepted_ = false; // under the session's lock
 	Handler info_recv_;
-	Handler recv_;		   // all that have no memory
+	Handler recv_; // all that have no memory
+	// A chain of those; its end is posted, of as many as have come.
+	ib_recv_wr again_[kCompletionBatch] = {};
 	CapsuleReceives capsules_; // else these
 	Handler send_;		   // of answers
 	Handler setup_;		   // of registrations and INFO_RSP

@@ -20,8 +20,7 @@
 #include <rtrs/server/connection.hh>
 
 #include <cxxrt/rcu.hh>
-#include <rtrs/server/path.hh>
-#include <rtrs/server/session.hh>
+#include <rtrs/server/arrival.hh>
 
 using namespace cxxrt;
 
@@ -36,45 +35,6 @@ constexpr Step kSteps[] = {Step::Invalidate, Step::Answer};
 } // namespace
 
 // ---- batches of completions; all in handlers of this connection, so nobody else is here ----
-
-// Inside of a batch it belongs to that.
-template <class F> void ServerConnection::in_batch(F &&f)
-{
-	if (plug_) {
-		f();
-		return;
-	}
-	{
-		Plug plug(going_to_sleep, this);
-		plug_ = &plug;
-		f();
-	}
-	plug_ = nullptr;
-	end_batch();
-}
-
-void ServerConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 count)
-{
-	auto *con = static_cast<ServerConnection *>(base);
-	count_completions(con->path_.stats(), count);
-	if (count == 1) {
-		complete(con->cq, *completions);
-		return;
-	}
-	con->in_batch([&] {
-		for (u32 i = 0; i < count; i++) {
-			con->collect_on();
-			complete(con->cq, completions[i]);
-		}
-	});
-}
-
-// Before each handler of a batch: the last one may have slept.
-void ServerConnection::collect_on()
-{
-	plug_->watch();
-	WRITE_ONCE(collector_, current);
-}
 
 void ServerConnection::going_to_sleep(void *con)
 {
@@ -118,6 +78,11 @@ GatePass ServerConnection::pass_gate(RequestSlot &slot)
 			h.of(slot.step()).push_back(slot);
 		return pass;
 	});
+}
+
+void ServerConnection::make_room(Step step)
+{
+	gated_ ? hold_collected(step) : post_collected(step);
 }
 
 // With a gate, of a batch that is longer than a chain: behind those who wait for their turn
@@ -216,14 +181,15 @@ bool ServerConnection::post_chain(Step step, u32 count, Signal signal)
 // to.
 Status ServerConnection::post_invalidations(u32 count)
 {
-	Chain chain;
+	Links chain;
 	for (u32 i = 0; i < count; i++) {
-		ib_send_wr &wr = chain_[i].invalidation;
-		chain_[i].slots[index(Step::Invalidate)]->fill_invalidation(wr);
-		chain.append(wr);
+		chain_[i].slots[index(Step::Invalidate)]->set_invalidation(chain_[i].invalidation);
+		chain.append(chain_[i].invalidation);
 	}
-	chain.cost.invalidations = count;
-	const Status s = post_send(chain.first(), chain.last(), chain.cost, Signal::Always);
+	const Status s =
+	    post_send(chain.close(), chain.last(), {.work_requests = count, .invalidations = count},
+		      Signal::Always);
+	chain.last()->send_flags = 0; // as the next one wants it
 	if (full(s))
 		return s;
 	for (u32 i = 0; i < count; i++)
@@ -239,28 +205,6 @@ void ServerConnection::answers_sent(ib_cq *cq, ib_wc *wc)
 {
 	of(wc).unacknowledged_--;
 	sent(cq, wc);
-}
-
-// Of a chain those before `slot` have been executed without a word; who was posted by himself is in
-// none. If it failed, they may have been flushed like it or not: the path ends. The requests that
-// begin now are a batch like those whose messages come together.
-void ServerConnection::on_invalidated(RequestSlot &slot, bool ok)
-{
-	const bool in_chain = slot.pending.queued();
-	if (!in_chain || invalidating_.front() == &slot) {
-		if (in_chain)
-			invalidating_.pop_front();
-		ok ? slot.run() : slot.dropped();
-		return;
-	}
-	in_batch([&] {
-		for (const RequestSlot *done = nullptr; done != &slot;) {
-			RequestSlot *first = invalidating_.pop_front();
-			done = first;
-			collect_on();
-			ok ? first->run() : first->dropped();
-		}
-	});
 }
 
 // After all handlers.

@@ -99,9 +99,9 @@ public:
 
 	// ---- requests ----
 
-	// False when the path is closing. Every enter is followed by one leave(), after which the
-	// path may be gone; one call does for several.
-	[[nodiscard]] bool enter() { return gate_->enter(); }
+	// For so many requests. False when the path is closing. Each of them is followed by a
+	// leave(), after which the path may be gone; one call does for several.
+	[[nodiscard]] bool enter(u32 count) { return gate_->enter(count); }
 	void leave(u32 count = 1) { gate_->leave(count); }
 
 	// ---- INFO exchange (info.cc) ----

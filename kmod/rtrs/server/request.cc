@@ -6,16 +6,11 @@ using namespace cxxrt;
 
 namespace rtrs::server {
 
-void RequestSlot::fill_invalidation(ib_send_wr &wr)
-{
-	MemoryRegion::fill_local_inv(wr, &invalidate_cqe_.cqe,
-				     owner_.path->regions().region(slot_.value).rkey());
-}
-
 Status RequestSlot::post_invalidate()
 {
 	ib_send_wr wr;
-	fill_invalidation(wr);
+	MemoryRegion::fill_local_inv(wr, nullptr, Rkey{0});
+	set_invalidation(wr);
 	// The request goes on in the completion.
 	return owner_.con->post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1},
 				     Signal::Always);
@@ -46,12 +41,12 @@ void RequestSlot::begin()
 	if (must_invalidate())
 		invalidate();
 	else
-		run();
+		look(*owner_.path, owner_.capsule_size);
 }
 
 void RequestSlot::run()
 {
-	look(*owner_.path);
+	resume();
 }
 
 noinline __cold void RequestSlot::give_up(Refusal why, const char *detail)

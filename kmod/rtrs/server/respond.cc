@@ -30,33 +30,33 @@ namespace {
 
 // Puts what an answer carries where it is sent from.
 template <class T>
-[[gnu::always_inline]] inline ib_sge carry(Path &path, Slot slot, const T &message)
+[[gnu::always_inline]] inline void carry(ib_sge &payload, const Path &path, Slot slot,
+					 const T &message)
 {
 	static_assert(sizeof(T) == sizeof(RkeyResponse));
 	const DmaBuffer &answers = path.answers();
 	const usize at = slot.value * sizeof(T);
 	__builtin_memcpy(answers.data() + at, &message, sizeof(T));
 	answers.sync_for_device(at, sizeof(T));
-	return {answers.dma_addr() + at, sizeof(T), path.device().pd()->local_dma_lkey};
+	payload.addr = answers.dma_addr() + at;
 }
 
 } // namespace
 
 template <RequestSlot::Wrs kWrs, bool kRegisters>
-[[gnu::always_inline]] inline void RequestSlot::make_answer(AnswerWrs &wrs, bool guarded_before)
+[[gnu::always_inline]] inline void RequestSlot::make_answer(AnswerWrs &wrs, ServerConnection &con,
+							    Path &path, bool guarded_before,
+							    AnswerParts &parts)
 {
 	constexpr bool kRaw = kWrs == Wrs::Raw;
-	ServerConnection &con = *owner_.con;
-	Path &path = *owner_.path;
+	const u32 lkey = kRaw ? path.device().pd()->local_dma_lkey : 0;
 	PathRegions &regions = path.regions();
-	const bool wants_data =
-	    header_valid_ && header_.direction == Direction::Read && header_.has_descriptor;
-	const bool invalidate = wants_data && header_.need_invalidate;
+	const RemoteBuffer &room = header_.descriptor;
+	const bool invalidate = header_.need_invalidate;
 	const bool capsule = invalidate && path.capsules();
 
 	// Each answer gives the chunk a new key, also that of a request that failed. A key that was
 	// made for a chain which then found no room was never registered.
-	wrs.registers = kRegisters;
 	Rkey key{0};
 	if (kRegisters) {
 		MemoryRegion &region = regions.region(slot_.value);
@@ -70,65 +70,71 @@ template <RequestSlot::Wrs kWrs, bool kRegisters>
 	}
 
 	// Never more than was produced, and never more than the peer has room for, which the parser
-	// has bound to the room in the chunk (protocol G.1-78, G.3-6).
-	const u32 bytes =
-	    wants_data && !status_ ? min_of(produced_, header_.descriptor.size.value) : 0;
-	wrs.has_data = bytes != 0;
+	// has bound to the room in the chunk (protocol G.1-78, G.3-6). It has none for the answer
+	// to a write.
+	const u32 bytes = status_ ? 0 : min_of(produced_, room.size.value);
 	if (bytes) {
 		if (kRaw)
-			wrs.format_data(con.send_cqe());
+			wrs.format_data(con.send_cqe(), lkey);
 		regions.sync_for_device(slot_, bytes);
-		wrs.data_sge = {regions.dma_addr(slot_), bytes, path.device().pd()->local_dma_lkey};
-		wrs.data.remote_addr = header_.descriptor.address.value;
-		wrs.data.rkey = header_.descriptor.rkey.value;
+		wrs.data_sge.addr = regions.dma_addr(slot_);
+		wrs.data_sge.length = bytes;
+		wrs.data.remote_addr = room.address.value;
+		wrs.data.rkey = room.rkey.value;
 	}
 
-	wrs.invalidates = invalidate;
-	wrs.has_invalidation = invalidate && !capsule;
-	if (wrs.has_invalidation) {
+	const bool separate = invalidate && !capsule;
+	if (separate) {
 		if (kRaw)
 			wrs.format_invalidation(con.send_cqe());
-		wrs.invalidation.ex.invalidate_rkey = header_.descriptor.rkey.value;
+		wrs.invalidation.ex.invalidate_rkey = room.rkey.value;
 	}
 
-	// What the last post of these may have changed, too.
-	ib_rdma_wr &final = wrs.final;
 	if (kRaw)
-		wrs.format_final();
-	final.wr.wr_cqe = con.send_cqe();
-	final.wr.send_flags = 0;
-	wrs.event = {.slot = slot_,
-		     .write = header_valid_ && header_.direction == Direction::Write,
-		     .error = status_};
+		wrs.format_final(con.send_cqe(), lkey);
+	ib_send_wr &final = wrs.final.wr;
 	const Immediate imm = response_imm(slot_, status_, invalidate);
-	if (capsule || kRegisters)
-		wrs.payload = capsule ? carry(path, slot_, make_answer_capsule(imm, key))
-				      : carry(path, slot_, make_rkey_response(slot_, key));
-	final.wr.num_sge = capsule || kRegisters;
+	final.num_sge = capsule || kRegisters;
 	if (capsule) {
-		final.wr.opcode = IB_WR_SEND_WITH_INV;
-		final.wr.ex.invalidate_rkey = header_.descriptor.rkey.value;
+		carry(wrs.payload, path, slot_, make_answer_capsule(imm, key));
+		final.opcode = IB_WR_SEND_WITH_INV;
+		final.ex.invalidate_rkey = room.rkey.value;
 	} else {
-		final.wr.opcode = kRegisters ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
-		final.wr.ex.imm_data = imm.to_network();
+		if (kRegisters)
+			carry(wrs.payload, path, slot_, make_rkey_response(slot_, key));
+		final.opcode = kRegisters ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE_WITH_IMM;
+		final.ex.imm_data = imm.to_network();
 	}
+	parts.data = bytes != 0;
+	parts.invalidation = separate;
+	parts.invalidates = invalidate;
+}
+
+template <bool kRegisters>
+[[gnu::always_inline]] inline Status RequestSlot::post_alone(Signal signal)
+{
+	ServerConnection &con = *owner_.con;
+	[[gnu::uninitialized]] AnswerWrs wrs; // the post reads what was written
+	[[gnu::uninitialized]] AnswerParts parts;
+	make_answer<Wrs::Raw, kRegisters>(wrs, con, *owner_.path, false, parts);
+	Links links;
+	ChainCost cost{.work_requests = 1u + kRegisters + parts.data + parts.invalidation,
+		       .registrations = kRegisters,
+		       .invalidations = parts.invalidates};
+	if (kRegisters) {
+		links.append(wrs.registration.first(), wrs.registration.last());
+		cost.guards = wrs.registration.guards();
+	}
+	wrs.append_rest(links, parts);
+	const AnswerEvent event = answer_event();
+	TRY(con.post_send(links.close(), links.last(), cost, signal, nullptr, [&] { let_go(); }));
+	con.trace_answer(event, parts, cost);
+	return {};
 }
 
 Status RequestSlot::post_answer(Signal signal)
 {
-	[[gnu::uninitialized]] AnswerWrs wrs; // the post reads what was written
-	if (settings().always_invalidate)
-		make_answer<Wrs::Raw, true>(wrs, false);
-	else
-		make_answer<Wrs::Raw, false>(wrs, false);
-	Chain chain;
-	wrs.append_registration(chain);
-	wrs.append_rest(chain);
-	ServerConnection &con = *owner_.con;
-	TRY(con.post_send(chain.first(), chain.last(), chain.cost, signal, nullptr,
-			  [&] { let_go(); }));
-	con.trace_answer(wrs, chain.cost);
-	return {};
+	return settings().always_invalidate ? post_alone<true>(signal) : post_alone<false>(signal);
 }
 
 inline Status RequestSlot::post(Signal signal)
@@ -138,23 +144,16 @@ inline Status RequestSlot::post(Signal signal)
 
 // ---- when it is posted ----
 
-[[gnu::always_inline]] inline void ServerConnection::collect(RequestSlot &slot, Step step)
+[[gnu::always_inline]] inline void ServerConnection::post_step(RequestSlot &slot, Step step)
 {
-	u32 &count = collected_[index(step)];
+	if (!collects()) {
+		post_now(slot, gated_);
+		return;
+	}
 	// The plug may be in the midst of its end, when its list of callbacks is through already,
 	// and the next disk may have to be waited for.
 	plug_->watch();
-	if (count == chain_.size()) [[unlikely]]
-		gated_ ? hold_collected(step) : post_collected(step);
-	chain_[count++].slots[index(step)] = &slot;
-}
-
-[[gnu::always_inline]] inline void ServerConnection::post_step(RequestSlot &slot, Step step)
-{
-	if (collects())
-		collect(slot, step);
-	else
-		post_now(slot, gated_);
+	collect(slot, step);
 }
 
 void ServerConnection::post_slot(RequestSlot &slot)
@@ -249,58 +248,80 @@ void ServerConnection::answers_left(u32 count, const Status &s)
 	path_.leave(count);
 }
 
-void ServerConnection::trace_answer(const AnswerWrs &wrs, const ChainCost &cost) const
+void ServerConnection::trace_answer(const AnswerEvent &event, const AnswerParts &parts,
+				    const ChainCost &cost) const
 {
 	trace::response(path_, *this, cost, [&] {
-		return rtrs_srv_response_event{.write = wrs.event.write,
-					       .need_inval = wrs.invalidates,
-					       .always_invalidate = wrs.registers,
-					       .msg_id = wrs.event.slot.value,
-					       .error = wrs.event.error};
+		return rtrs_srv_response_event{.write = event.write,
+					       .need_inval = parts.invalidates,
+					       .always_invalidate = settings().always_invalidate,
+					       .msg_id = event.slot.value,
+					       .error = event.error};
 	});
 }
 
-// Registrations come before the rest of all.
+// Registrations come before the rest of all. `traced`: the entries keep what the event shows.
 template <bool kRegisters>
-[[gnu::always_inline]] inline void ServerConnection::chain_answers(Chain &chain, u32 count)
+[[gnu::always_inline]] inline void ServerConnection::chain_answers(Links &chain, ChainCost &cost,
+								   u32 count, bool traced)
 {
-	ChainEntry *const entries = chain_.begin();
-	for (u32 i = 0; i < count; i++) {
-		RequestSlot &slot = *entries[i].slots[index(Step::Answer)];
-		slot.make_answer<RequestSlot::Wrs::Formatted, kRegisters>(entries[i].wrs, i != 0);
-		if (kRegisters)
-			entries[i].wrs.append_registration(chain);
-		else
-			entries[i].wrs.append_rest(chain);
+	Links rest;
+	u32 wrs = count, invalidations = 0, guards = 0;
+	ChainEntry *const first = chain_.begin();
+	for (ChainEntry *e = first; e != first + count; e++) {
+		RequestSlot &slot = *e->slots[index(Step::Answer)];
+		[[gnu::uninitialized]] AnswerParts parts;
+		slot.make_answer<RequestSlot::Wrs::Formatted, kRegisters>(e->wrs, *this, path_,
+									  e != first, parts);
+		if (kRegisters) {
+			chain.append(e->wrs.registration.first(), e->wrs.registration.last());
+			guards += e->wrs.registration.guards();
+		}
+		e->wrs.append_rest(kRegisters ? rest : chain, parts);
+		wrs += parts.data + parts.invalidation;
+		invalidations += parts.invalidates;
+		if (traced) [[unlikely]] {
+			e->wrs.parts = {parts.data, parts.invalidation, parts.invalidates};
+			e->wrs.event = slot.answer_event();
+		}
 	}
-	for (u32 i = 0; kRegisters && i < count; i++)
-		entries[i].wrs.append_rest(chain);
+	cost = {.work_requests = wrs, .invalidations = invalidations, .requests = count};
+	if (kRegisters) {
+		chain.append(rest);
+		cost.work_requests += count;
+		cost.registrations = count;
+		cost.guards = guards;
+	}
 }
 
 // Under RcuReader, and the path may post. EAGAIN if there is no room; other errors have been seen
 // to.
 Status ServerConnection::post_answers(u32 count, Signal signal)
 {
-	ChainEntry *const entries = chain_.begin();
-	Chain chain;
+	ChainEntry *const first = chain_.begin();
+	ChainEntry *const end = first + count;
+	const bool traced = trace::shows_responses();
+	Links chain;
+	[[gnu::uninitialized]] ChainCost cost;
 	if (settings().always_invalidate)
-		chain_answers<true>(chain, count);
+		chain_answers<true>(chain, cost, count, traced);
 	else
-		chain_answers<false>(chain, count);
-	chain.cost.requests = count;
+		chain_answers<false>(chain, cost, count, traced);
+	AnswerWrs &last = end[-1].wrs;
 	const bool awaited = signal == Signal::Always;
 	if (awaited)
-		chain.last()->wr_cqe = &answers_.cqe;
-	const Status s = post_send(chain.first(), chain.last(), chain.cost, signal, nullptr, [&] {
-		for (u32 i = 0; i < count; i++)
-			entries[i].slots[index(Step::Answer)]->let_go();
+		last.final.wr.wr_cqe = &answers_.cqe;
+	const Status s = post_send(chain.close(), chain.last(), cost, signal, nullptr, [&] {
+		for (ChainEntry *e = first; e != end; e++)
+			e->slots[index(Step::Answer)]->let_go();
 	});
+	last.end_post(send_cqe());
 	if (full(s))
 		return s;
 	if (s.ok()) {
 		unacknowledged_ += awaited;
-		for (u32 i = 0; i < count; i++)
-			trace_answer(entries[i].wrs, chain.cost);
+		for (ChainEntry *e = first; traced && e != end; e++)
+			trace_answer(e->wrs.event, e->wrs.parts, cost);
 	}
 	answers_left(count, s);
 	return {};

@@ -88,10 +88,10 @@ bool RequestSlot::is_dead() const
 noinline __cold void RequestSlot::hand_over()
 {
 	LockGuard held(lock_);
-	const SlotStep step = word_.finish(owner_tag_);
+	const SlotStep step = word_.finish(slot_owner(owned_));
 	if (step.event != SlotEvent::Start)
 		return;
-	own(parked_, step.path, parked_.capsule_size ? parked_capsule_ : nullptr);
+	own(parked_, slot_owned_by(step.path), parked_.capsule_size ? parked_capsule_ : nullptr);
 	start_.queue(module_->io);
 }
 

@@ -18,6 +18,7 @@
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/slot_state.hh>
 #include <rtrs/rtrs.h>
+#include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/refusals.hh>
 #include <rtrs/wire/capsule.hh>
 
@@ -26,7 +27,6 @@ struct rtrs_srv_op {};
 
 namespace rtrs::server {
 
-struct AnswerWrs;
 class Path;
 class ServerConnection;
 class Session;
@@ -57,6 +57,10 @@ public:
 	// a buffer of kCapsuleRoom. In arrival.hh.
 	enum : u32 { kCapsuleRoom = kMaxCapsule - sizeof(RequestCapsule) };
 	void arrive(Path &path, const Arrival &arrival, const u8 *capsule = nullptr);
+	// The same in two parts. claim(): true if it begins, which start() does, or dropped() ends
+	// it; what `capsule` points to is not needed any more.
+	bool claim(const Path &path, const Arrival &arrival, const u8 *capsule = nullptr);
+	void start(Path &path, const Arrival &arrival);
 
 	// `path` is closing and drained: drops its parked request, if there is one. Afterwards none
 	// of its requests is on its way to the user, and the slot does not know its tag any more.
@@ -88,20 +92,29 @@ public:
 	// error; who calls this leaves the path. `signal`: of an answer; an invalidation always has
 	// a completion.
 	Status post(Signal signal = Signal::WhenDue);
-	// What invalidates the chunk; its completion comes to ServerConnection::on_invalidated().
-	void fill_invalidation(ib_send_wr &wr);
-	// The chunk is invalidated. Process context.
+	// Makes a LOCAL_INV one of the chunk; its completion comes to
+	// ServerConnection::on_invalidated(). In arrival.hh.
+	void set_invalidation(ib_send_wr &wr);
+	// The chunk is invalidated. Process context. resume() is the same, in line (arrival.hh).
 	void run();
-	// The work requests of the answer. Formatted: they are already. kRegisters: it gives the
-	// chunk a new key, as with always_invalidate. `guarded_before`: see Registration. In
-	// respond.cc only.
+	void resume();
+	// The work requests of the answer, over a connection of `path`; `parts`: which of them it
+	// needs. Formatted: they are already. kRegisters: it gives the chunk a new key, as with
+	// always_invalidate. `guarded_before`: see Registration. In respond.cc only.
 	enum class Wrs : u8 { Raw, Formatted };
-	template <Wrs kWrs, bool kRegisters> void make_answer(AnswerWrs &wrs, bool guarded_before);
+	template <Wrs kWrs, bool kRegisters>
+	void make_answer(AnswerWrs &wrs, ServerConnection &con, Path &path, bool guarded_before,
+			 AnswerParts &parts);
+	// For the tracepoint of it.
+	AnswerEvent answer_event() const
+	{
+		return {slot_, header_.direction == Direction::Write, status_};
+	}
 	// Room for the answer is reserved: from here on the slot is the next request's. Any
 	// context.
 	void let_go()
 	{
-		if (!word_.end(owner_tag_)) [[unlikely]]
+		if (!word_.end(owned_)) [[unlikely]]
 			hand_over();
 	}
 	// The step will never be posted: lets go of the slot, and leaves the path.
@@ -128,25 +141,26 @@ private:
 		else
 			__builtin_memcpy(to, from, kCapsuleRoom);
 	}
-	void own(const Arrival &arrival, PathTag tag, const u8 *capsule)
+	void own(const Arrival &arrival, OwnedSlot owned, const u8 *capsule)
 	{
 		// Each by itself: as a whole they would go through memory.
 		owner_.path = arrival.path;
 		owner_.con = arrival.con;
 		owner_.offset = arrival.offset;
-		owner_.message_size = arrival.message_size;
 		owner_.capsule_size = arrival.capsule_size;
+		owned_ = owned;
+		if (!capsule)
+			return;
+		owner_.message_size = arrival.message_size;
 		owner_.closed = arrival.closed;
-		owner_tag_ = tag;
-		if (capsule)
-			copy_capsule(capsule_, capsule, arrival.capsule_size);
+		copy_capsule(capsule_, capsule, arrival.capsule_size);
 	}
 	bool arrive_at_busy(const Arrival &arrival, const u8 *capsule);
 	void hand_over();
 	void begin();
 	bool must_invalidate() const;
 	void invalidate();
-	void look(Path &path);
+	void look(Path &path, u32 capsule_size);
 	ByteView copy_request(Path &path, bool &whole);
 	const u8 *copy_long_message();
 	void hand_to_user(Path &path, const u8 *message);
@@ -154,12 +168,13 @@ private:
 	void give_up(Refusal why, const char *detail);
 	Status post_invalidate();
 	Status post_answer(Signal signal);
+	template <bool kRegisters> Status post_alone(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
 	// Fixed.
 	Session *session_ = nullptr;
 	Slot slot_ = {0};
-	u8 *data_ = nullptr;   // its chunk
+	u8 *data_ = nullptr;	// its chunk
 	page *pages_ = nullptr; // of that
 	void *area_ = nullptr;
 	InvalidateCqe invalidate_cqe_ = {};
@@ -171,11 +186,10 @@ private:
 
 	// Of the owner.
 	Arrival owner_;
-	PathTag owner_tag_{};
+	OwnedSlot owned_{};	    // the word, if nobody waits
 	u8 capsule_[kCapsuleRoom];  // message and header, if it came by one
 	u8 request_[kShortRequest]; // else these, or the header alone, at its end
-	IoHeader header_ = {};
-	bool header_valid_ = false;
+	IoHeader header_ = {};	    // empty if what came is no valid one
 	Step step_ = Step::Invalidate;
 	int status_ = 0;
 	u32 produced_ = 0;

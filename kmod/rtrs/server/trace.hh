@@ -96,6 +96,12 @@ template <class Path> inline void request(const Path &path, Slot slot, const IoH
 		detail::request(path.name(), slot, header);
 }
 
+// Whether response() shows anything.
+inline bool shows_responses()
+{
+	return tracepoint_enabled(send_io_resp_imm);
+}
+
 // An answer was posted. answer() says what the caller has at hand; the rest is filled in here.
 template <class Path, class Answer>
 inline void response(const Path &path, const Connection &con, const ChainCost &cost,

@@ -43,6 +43,7 @@
 	CASE(inflight_close_waits_for_every_user)     \
 	CASE(inflight_shut_refuses_and_does_not_wait) \
 	CASE(inflight_event_comes_with_the_last)      \
+	CASE(inflight_event_counts_who_come_together) \
 	CASE(inflight_destruction_closes)
 
 #define GATE_CASES(CASE)                        \

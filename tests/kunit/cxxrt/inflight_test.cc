@@ -121,6 +121,28 @@ CASE(inflight_event_comes_with_the_last)
 	}
 }
 
+CASE(inflight_event_counts_who_come_together)
+{
+	auto ender = make_box<Ender>(GFP_KERNEL);
+	auto gate = InflightEvent::create();
+	auto wq = Workqueue::create("kunit_gate", WQ_UNBOUND);
+	REQUIRE(ender.ok() && gate.ok() && wq.ok());
+	Ender &e = **ender;
+	e.gate = gate.take();
+	e.wq = wq.take();
+	REQUIRE(e.gate->enter(16) && e.gate->enter(1));
+	e.gate->leave(3);
+	e.gate->shut(Ender::left, &e);
+	EXPECT(!e.gate->enter(2));
+	synchronize_rcu();
+	e.gate->leave();
+	e.gate->leave(12);
+	EXPECT_EQ(e.told, 0);
+	e.gate->leave();
+	EXPECT(e.ended.wait_for(kLong).ok());
+	EXPECT_EQ(e.told, 1);
+}
+
 CASE(inflight_destruction_closes)
 {
 	auto made = Inflight::create();

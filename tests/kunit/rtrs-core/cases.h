@@ -23,7 +23,8 @@
 #define SEND_QUEUE_CASES(CASE)                       \
 	CASE(send_queue_is_never_overrun)            \
 	CASE(send_queue_refusal_gives_the_room_back) \
-	CASE(send_queue_must_signal_is_signaled)
+	CASE(send_queue_must_signal_is_signaled)     \
+	CASE(send_queue_links_keep_their_order)
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The accounting of a connection's send queue when several CPUs post and completions arrive.
+#include <rtrs/core/chain.hh>
 #include <rtrs/core/connection.hh>
 
 #include "cases.h"
@@ -117,4 +118,24 @@ CASE(send_queue_must_signal_is_signaled)
 	EXPECT(device.complete_one());
 	EXPECT_EQ(device.waiting, 0);
 	EXPECT(!device.complete_one());
+}
+
+// Of work requests that point to others from the last time.
+CASE(send_queue_links_keep_their_order)
+{
+	ib_send_wr wrs[6] = {};
+	for (ib_send_wr &wr : wrs)
+		wr.next = &wrs[5];
+	Links front, back;
+	front.append(wrs[0]);
+	back.append(wrs[3]);
+	wrs[1].next = &wrs[2];
+	front.append(wrs[1], wrs[2]);
+	back.append(wrs[4]);
+	front.append(back);
+	EXPECT(front.last() == &wrs[4]);
+	u32 n = 0;
+	for (const ib_send_wr *wr = front.close(); wr; wr = wr->next, n++)
+		REQUIRE(wr == &wrs[n]);
+	EXPECT_EQ(n, 5u);
 }

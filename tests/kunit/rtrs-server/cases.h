@@ -11,6 +11,7 @@
 	CASE(slot_other_path_waits_for_the_first)      \
 	CASE(slot_third_path_replaces_the_second)      \
 	CASE(slot_next_request_overtakes_the_end)      \
+	CASE(slot_claimed_by_who_can_not_go_on)        \
 	CASE(slot_path_dies_while_it_is_answered)      \
 	CASE(slot_path_is_forgotten_before_its_answer) \
 	CASE(slot_forget_drops_what_is_parked)         \

@@ -75,6 +75,12 @@ bool Fixture::arrive(u32 slot, u32 path, u32 offset)
 	return true;
 }
 
+bool Fixture::claim(u32 slot, u32 path)
+{
+	return slots[slot].claim(paths[path],
+				 {&paths[path], &connections[path], ChunkOffset{kMessage}});
+}
+
 bool Fixture::arrive_by_capsule(u32 slot, u32 path, const u8 *capsule, usize message, usize size,
 				Rkey closed)
 {

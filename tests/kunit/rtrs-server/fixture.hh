@@ -78,6 +78,8 @@ public:
 	static u8 byte_of_message(u32 i) { return static_cast<u8>(1 + i * 7); }
 	// As the handler of a receive does.
 	bool arrive(u32 slot, u32 path, u32 offset = kMessage);
+	// The first half of it, inside of the path.
+	bool claim(u32 slot, u32 path);
 	// The same, of a message and header in a capsule, which took back that key.
 	bool arrive_by_capsule(u32 slot, u32 path, const u8 *capsule, usize message, usize size,
 			       Rkey closed);

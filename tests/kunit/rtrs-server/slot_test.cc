@@ -315,6 +315,28 @@ CASE(slot_messages_of_all_lengths)
 	f.expect_all_left(test);
 }
 
+// The handler of a receive that can not be posted again has closed the path, and drops the request.
+CASE(slot_claimed_by_who_can_not_go_on)
+{
+	auto made = make_fixture();
+	REQUIRE(made.ok());
+	Fixture &f = **made;
+	REQUIRE(f.paths[0].enter());
+	REQUIRE(f.claim(0, 0));
+	// It has the slot: another path's request waits for its end.
+	REQUIRE(f.arrive(0, 1));
+	f.module.io.flush();
+	EXPECT_EQ(f.requests, 0);
+	f.paths[0].close();
+	f.slots[0].dropped();
+	f.module.io.flush();
+	EXPECT_EQ(f.requests, 1);
+	EXPECT_EQ(f.paths[0].users(), 0);
+	EXPECT(f.answer(0));
+	EXPECT_EQ(f.paths[1].answered(), 1);
+	f.expect_all_left(test);
+}
+
 // The same by capsule, from a buffer whose rest is something else; parked ones, too.
 CASE(slot_capsules_of_all_lengths)
 {

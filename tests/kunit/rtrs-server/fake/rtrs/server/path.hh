@@ -99,6 +99,7 @@ public:
 
 	// See the test.
 	void post_slot(RequestSlot &slot);
+	void invalidate_arrived(RequestSlot &slot) { post_slot(slot); }
 	// Each is posted by itself.
 	void on_invalidated(RequestSlot &slot, bool ok) { ok ? slot.run() : slot.dropped(); }
 	Status post_send(ib_send_wr *first, ib_send_wr *last, const ChainCost &cost,

@@ -177,12 +177,16 @@ void ServerConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 c
 {
 	auto *con = static_cast<ServerConnection *>(base);
 	count_completions(con->path_.stats(), count);
+	// What comes alone may be no receive, which enters no path.
+	if (count == 1) {
+		complete(con->cq, *completions);
+		return;
+	}
 	const bool capsules = static_cast<bool>(con->capsules_);
-	const auto handle_all = [=] {
+	con->in_batch([=] {
 		capsules ? con->handle<true>(completions, count)
 			 : con->handle<false>(completions, count);
-	};
-	count == 1 ? handle_all() : con->in_batch(handle_all);
+	});
 }
 
 // Of a chain those before `slot` have been executed without a word; who was posted by himself is in

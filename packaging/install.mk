@@ -32,8 +32,7 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
 	644:packaging/etc/multipath-rnbd.conf:$(DOC)/multipath-rnbd.conf \
 	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md
-edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf \
-	packaging/etc/rdma-modules-rnbd.conf:/etc/rdma/modules/rnbd.conf
+edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf
 # What is ours alone, innermost first.
 folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/events.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd \
 	$(PREFIX)/lib/ocf/resource.d/rnbd $(DOC)

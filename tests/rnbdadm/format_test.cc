@@ -64,6 +64,26 @@ TEST(RnbdadmFormat, ColumnsAreAddedAndTaken)
 	EXPECT_FALSE(has(run_words(host, {"list", "-o", "json", "-c", "-state"}).out, "\"state\""));
 }
 
+TEST(RnbdadmFormat, TheUnitOfSizesIsChosen)
+{
+	FakeHost host;
+	host.client();
+	auto sizes = [&](const std::string &words) {
+		return run_line(host, "list devices --no-header -c size " + words).out;
+	};
+	const std::string as_ever = sizes("");
+	EXPECT_EQ(sizes("--units auto"), as_ever);
+	EXPECT_TRUE(has(sizes("--units B"), " B\n"));
+	EXPECT_TRUE(has(sizes("--units TiB"), " TiB\n"));
+	EXPECT_FALSE(has(sizes("--units KiB"), "MiB"));
+	// Who reads numbers gets them as ever.
+	EXPECT_EQ(sizes("--units GiB --raw"), sizes("--raw"));
+	EXPECT_EQ(sizes("--units GiB -o csv"), sizes("-o csv"));
+	Outcome wrong = run_line(host, "list --units GB");
+	EXPECT_EQ(wrong.code, 2);
+	EXPECT_TRUE(has(wrong.err, "is not auto, B, KiB, MiB, GiB or TiB")) << wrong.err;
+}
+
 TEST(RnbdadmFormat, CompletionOffersTheColumnsOfWhatIsListed)
 {
 	FakeHost host;

@@ -37,6 +37,10 @@ TEST(RnbdadmText, HumanNumbers)
 	EXPECT_EQ(human_bytes(512), "512 B");
 	EXPECT_EQ(human_bytes(1536), "1.5 KiB");
 	EXPECT_EQ(human_bytes(67108864), "64 MiB");
+	EXPECT_EQ(human_bytes(67108864, ByteUnit::B), "67108864 B");
+	EXPECT_EQ(human_bytes(67108864, ByteUnit::KiB), "65536 KiB");
+	EXPECT_EQ(human_bytes(67108864, ByteUnit::GiB), "0.06 GiB");
+	EXPECT_EQ(human_bytes(0, ByteUnit::TiB), "0 TiB");
 	EXPECT_EQ(human_time(850), "850 ns");
 	EXPECT_EQ(human_time(12400), "12.4 us");
 	EXPECT_EQ(human_count(12345), "12.3 k");

@@ -78,7 +78,7 @@ void print_tree(Call &call, const Json &session)
 		std::string text = word(device, "state");
 		call.out << fmt::format(
 		    "{}device {}  {}  {}  {}  {}\n", branch, word(device, "name"),
-		    word(device, "device_path"), shown(device["size"], Unit::Bytes, call.style.raw),
+		    word(device, "device_path"), shown(device["size"], Unit::Bytes, call.style),
 		    word(device, "access"), coloured(text, text, call.style.colour));
 	}
 }

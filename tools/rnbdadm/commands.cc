@@ -44,6 +44,8 @@ const std::vector<Option> &global_options()
 	     "columns to show, separated by commas; all for all, +NAME and -NAME add to and take "
 	     "from those that are shown anyway"},
 	    {opt::kRaw, "plain numbers without units, in tables"},
+	    {opt::kUnits,
+	     "unit of sizes in tables: auto, for short numbers, or B, KiB, MiB, GiB or TiB"},
 	    {opt::kNoHeader, "no line of titles"},
 	    {opt::kColor, "auto, always or never"},
 	    {opt::kDryRun, "print what would be written, and write nothing"},

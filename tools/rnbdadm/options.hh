@@ -74,6 +74,7 @@ constexpr std::int64_t kDay = 86400; // s
 inline constexpr ChoiceKey<Format> kOutput{"output", 'o', "FORMAT", "table|json|csv"};
 inline constexpr ListKey kColumns{"columns", 'c', "LIST", "columns"};
 inline constexpr FlagKey kRaw{"raw"};
+inline constexpr ChoiceKey<ByteUnit> kUnits{"units", 0, "UNIT", "auto|B|KiB|MiB|GiB|TiB"};
 inline constexpr FlagKey kNoHeader{"no-header"};
 inline constexpr ChoiceKey<When> kColor{"color", 0, "WHEN", "auto|always|never"};
 inline constexpr FlagKey kDryRun{"dry-run", 'n'};

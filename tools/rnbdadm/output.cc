@@ -62,8 +62,9 @@ std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std
 	return fields;
 }
 
-std::string shown(const Json &value, Unit unit, bool raw)
+std::string shown(const Json &value, Unit unit, const Style &style)
 {
+	const bool raw = style.raw;
 	if (unit == Unit::Owner && !raw)
 		return value.is_null() ? "others"
 		       : value == "-"  ? "by hand"
@@ -97,9 +98,9 @@ std::string shown(const Json &value, Unit unit, bool raw)
 	double number = value.get<double>();
 	switch (unit) {
 	case Unit::Bytes:
-		return human_bytes(number);
+		return human_bytes(number, style.bytes);
 	case Unit::BytesPerSecond:
-		return human_bytes(number) + "/s";
+		return human_bytes(number, style.bytes) + "/s";
 	// None was measured, or there is none.
 	case Unit::Nanoseconds:
 		return number == 0 ? "-" : human_time(number);
@@ -205,7 +206,7 @@ void print_table(std::ostream &out, const std::vector<const Field *> &fields,
 		libscols_line *line = need(scols_table_new_line(table.get(), nullptr));
 		for (std::size_t i = 0; i < fields.size(); i++) {
 			const std::string text = printable(
-			    shown(row.value(fields[i]->key, Json()), fields[i]->unit, style.raw));
+			    shown(row.value(fields[i]->key, Json()), fields[i]->unit, style));
 			need(scols_line_set_data(line, i, text.c_str()));
 			if (fields[i]->unit == Unit::State)
 				need(scols_cell_set_color(scols_line_get_cell(line, i),
@@ -230,6 +231,8 @@ std::string csv_cell(const std::string &text)
 void print_csv(std::ostream &out, const std::vector<const Field *> &fields,
 	       const std::vector<Json> &rows, const Style &style)
 {
+	Style plain;
+	plain.raw = true;
 	std::vector<std::vector<std::string>> lines;
 	if (style.header) {
 		lines.emplace_back();
@@ -240,7 +243,7 @@ void print_csv(std::ostream &out, const std::vector<const Field *> &fields,
 		lines.emplace_back();
 		for (const Field *field : fields)
 			lines.back().push_back(
-			    csv_cell(shown(row.value(field->key, Json()), field->unit, true)));
+			    csv_cell(shown(row.value(field->key, Json()), field->unit, plain)));
 	}
 	for (const auto &line : lines) {
 		for (std::size_t i = 0; i < line.size(); i++)
@@ -326,7 +329,7 @@ void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style
 		widest = std::max(widest, label(*field, style.raw).size());
 	for (const Field *field : fields) {
 		std::string text =
-		    printable(shown(row.value(field->key, Json()), field->unit, style.raw));
+		    printable(shown(row.value(field->key, Json()), field->unit, style));
 		out << fmt::format(
 		    "{:<{}} {}\n", label(*field, style.raw) + ":", widest + 1,
 		    coloured(text, text, style.colour && field->unit == Unit::State));

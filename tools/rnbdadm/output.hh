@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fields.hh"
+#include "text.hh"
 
 #include <iosfwd>
 
@@ -15,6 +16,7 @@ struct Style {
 	bool colour = false;
 	bool header = true;
 	bool raw = false; // numbers as they are, without units
+	ByteUnit bytes = ByteUnit::Auto;
 	std::vector<std::string> columns;
 };
 
@@ -24,7 +26,7 @@ bool is_change(const std::string &column);
 std::vector<const Field *> chosen_fields(const Kind &kind, const std::vector<std::string> &columns);
 
 // A value as a table shows it.
-std::string shown(const Json &value, Unit unit, bool raw);
+std::string shown(const Json &value, Unit unit, const Style &style);
 // With the colour of its meaning, if `colour` is set.
 std::string coloured(const std::string &text, const std::string &state, bool colour);
 

@@ -250,6 +250,7 @@ void read_globals(Call &call)
 	    (colour == When::Auto && call.terminal.out_is_terminal && !getenv("NO_COLOR"));
 	call.style.header = !call.has(opt::kNoHeader);
 	call.style.raw = call.has(opt::kRaw);
+	call.style.bytes = call.options.choice(opt::kUnits);
 	call.timeout = static_cast<double>(call.number(opt::kTimeout));
 	call.dry_run = call.has(opt::kDryRun);
 	call.verbose = call.has(opt::kVerbose);

@@ -197,9 +197,18 @@ std::string scaled(double value, double step, const std::vector<const char *> &u
 
 } // namespace
 
-std::string human_bytes(double bytes)
+std::string human_bytes(double bytes, ByteUnit unit)
 {
-	return scaled(bytes, 1024, {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"});
+	static const std::vector<const char *> kUnits = {" B",	 " KiB", " MiB", " GiB",
+							 " TiB", " PiB", " EiB"};
+	if (unit == ByteUnit::Auto)
+		return scaled(bytes, 1024, kUnits);
+	const int place = static_cast<int>(unit) - static_cast<int>(ByteUnit::B);
+	std::string number = fmt::format("{:.2f}", std::ldexp(bytes, -10 * place));
+	number.erase(number.find_last_not_of('0') + 1);
+	if (number.back() == '.')
+		number.pop_back();
+	return number + kUnits[static_cast<std::size_t>(place)];
 }
 
 std::string human_time(double nanoseconds)

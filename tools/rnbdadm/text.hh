@@ -38,8 +38,10 @@ std::optional<std::int64_t> parse_signed(std::string_view s);
 // Nothing if it is malformed or beyond 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view s);
 
-// "64 MiB", "1.5 GiB", "512 B".
-std::string human_bytes(double bytes);
+// The unit of sizes: the one in which the number is short, or always the same one.
+enum class ByteUnit { Auto, B, KiB, MiB, GiB, TiB };
+// "64 MiB", "1.5 GiB", "512 B"; in a unit that is given with at most two decimals, "0.06 GiB".
+std::string human_bytes(double bytes, ByteUnit unit = ByteUnit::Auto);
 // "850 ns", "12.4 us", "3.1 ms", "2.0 s".
 std::string human_time(double nanoseconds);
 // "1234", "12.3 k", "4.5 M".

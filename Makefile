@@ -199,8 +199,8 @@ help:
 #? make rnbdadm-test its tests, and those of the texts and units that come with it
 #? make install-rnbdadm  install it with manual pages, completions, units and udev rules
 #? make uninstall-rnbdadm  remove all of that, but what was edited in /etc
-#? make deb         Debian packages, into build/deb: the source, rnbdadm, its debug symbols, rnbd-dkms
-#? make rpm         RPMs for other distributions, into build/rpm: rnbdadm, rnbd-dkms, their source
+#? make deb         Debian packages, into build/deb: the source, rnbdadm, its debug symbols, rnbd-dkms, the agents
+#? make rpm         RPMs for other distributions, into build/rpm: rnbdadm, rnbd-dkms, the agents, their source
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
 #? make bench QUICK=1  only instructions for each I/O, against the ratios in bench/baseline.json

@@ -22,7 +22,7 @@ same_as_made()
 	program_by_make install /usr && rm -r "$staged/usr/share/initramfs-tools" || return 1
 	find "$staged" -type f -printf '%M /%P\n' | sed 's, /lib/, /usr/lib/,; s,/usr/local/,/usr/,
 		s,/vendor-completions/,/site-functions/,' | sort >"$work/made"
-	rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpms/rnbdadm-$version"-*.rpm |
+	rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpms"/{rnbdadm,rnbd-resource-agents}-"$version"-*.rpm |
 		grep '^-' | grep -v ' /usr/share/licenses/' | sed '/\/man\//s/\.gz$//' | sort | diff "$work/made" -
 }
 
@@ -40,10 +40,11 @@ rpms_install()
 {
 	local code=0 sources=usr/src/rnbd-$version
 	folders_of_others mkdir && mount -t tmpfs none "$root/usr/lib/modules" || return 1
-	rpm_inside -i "$rpms/rnbdadm-$version"-*.x86_64.rpm "$rpms/rnbd-dkms-$version"-*.rpm 2>&1 |
-		tee "$work/out" || code=1
+	rpm_inside -i "$rpms/rnbdadm-$version"-*.x86_64.rpm "$rpms"/rnbd-{dkms,resource-agents}-"$version"-*.rpm \
+		2>&1 | tee "$work/out" || code=1
 	umount "$root/usr/lib/modules"
-	[ "$code" = 0 ] && grep -q 'no kernel has its headers here' "$work/out" && rpm_inside -V rnbdadm rnbd-dkms &&
+	[ "$code" = 0 ] && grep -q 'no kernel has its headers here' "$work/out" &&
+		rpm_inside -V rnbdadm rnbd-dkms rnbd-resource-agents &&
 		[ "$(inside rnbdadm --version)" = "rnbdadm $version" ] && inside rnbdadm check &&
 		[ "$(inside dkms status -m rnbd)" = "rnbd/$version: added" ] &&
 		diff -r "$debs/rnbd-$version/debian/rnbd-dkms/$sources" "$root/$sources"
@@ -53,7 +54,7 @@ rpms_install()
 rpms_are_erased()
 {
 	echo '# mine' >>"$root/etc/rnbd/rnbd.conf"
-	rpm_inside -e rnbdadm rnbd-dkms && grep -qx '# mine' "$root/etc/rnbd/rnbd.conf.rpmsave" &&
+	rpm_inside -e rnbdadm rnbd-dkms rnbd-resource-agents && grep -qx '# mine' "$root/etc/rnbd/rnbd.conf.rpmsave" &&
 		rm "$root/etc/rnbd/rnbd.conf.rpmsave" && rmdir "$root/etc/rnbd" && folders_of_others rmdir &&
 		inventory | diff "$before" -
 }

@@ -61,6 +61,9 @@ def run(lab: Lab) -> None:
     lab.client.run("touch /tmp/stop")
     written = lab.client.wait(writer)
     rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
+    # One path was enough for the disk; no work begins on a network while the other one is out.
+    rnbd.wait_until(lab.client, "[ $(grep -lx connected /sys/class/rtrs-client/vm/paths/*/state | wc -l) = 2 ]", 90,
+                    "both paths are back")
     follow(lab.client, "A network,", ("client7-store:10.0.1.1", f"vm:{lab.server.address(1)}"))
     upgrade(lab.client)
     follow(lab.client, "A client.", ("/srv/data", "/srv"))

@@ -183,7 +183,9 @@ def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
 
 def upgraded(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     """A server gets other modules as the guide has it, by what its unit does: clients wait, and meet no error."""
-    unit = f"sh {lab.server.put(ROOT / 'packaging/systemd/rnbd-server')}"
+    script = lab.server.put(ROOT / "packaging/systemd/rnbd-server")
+    lab.server.run(f"sed 's,/usr/sbin/rnbdadm,{server.program},' {script} >/tmp/rnbd-server")
+    unit = "sh /tmp/rnbd-server"
     server.run(f"server export add up {disk}")
     path = f"{lab.client.address()}@{lab.server.address()}"
     name = client.run(f"map up -s up -p {path} --no-path-timeout 300").strip().removeprefix("/dev/")

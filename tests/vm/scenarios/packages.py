@@ -66,8 +66,7 @@ def run(lab: Lab) -> None:
                     "both paths are back")
     follow(lab.client, "A network,", ("client7-store:10.0.1.1", f"vm:{lab.server.address(1)}"))
     upgrade(lab.client)
-    follow(lab.client, "A client.", ("/srv/data", "/srv"))
-    lab.client.run("mount /srv", 60)
+    follow(lab.client, "A client.", ("/srv/data", "/srv"), ("srv-data.mount", "srv.mount"))
     there(lab, "after the upgrade of the client")
 
     lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)

@@ -226,5 +226,7 @@ class KernelBuildTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(kernel_build.installed_series(Path(folder)), "6.1")
             for name in ("6.12", "6.1"):
-                (Path(folder) / f"linux-source-{name}.tar.xz").touch()
+                source = Path(folder) / f"linux-source-{name}.tar.xz"
+                source.touch()
                 self.assertEqual(kernel_build.installed_series(Path(folder)), name)
+                source.unlink()

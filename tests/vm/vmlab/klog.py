@@ -38,6 +38,8 @@ KNOWN_LEAKS = [re.compile(p) for p in (
     r"sysfs_slab_add\+",
 )]
 
+LONGEST = 400  # lines of one report
+
 TAINT = {0: "P", 1: "F", 2: "S", 3: "R", 4: "M", 5: "B", 6: "U", 7: "D", 8: "A", 9: "W", 10: "C", 11: "I",
          12: "O", 13: "E", 14: "L", 15: "K", 16: "X", 17: "T", 18: "N"}
 HARMLESS_TAINT = "OEN"  # out of tree, unsigned, in-kernel test (KUnit) has run
@@ -53,11 +55,19 @@ def findings(text: str) -> list[str]:
 
 
 def first_report(text: str, most: int = 60) -> list[str]:
-    """The first finding of a log with what follows it: often only the output of a run is kept, and no log."""
+    """The first finding of a log with what follows it: often only the output of a run is kept, and no log.
+
+    lockdep tells where it noticed last of all, behind the history of every lock that has a part in it.
+    """
     lines = text.splitlines()
     for n, line in enumerate(lines):
         if findings(line):
-            return [line.strip() for line in lines[n:n + most]]
+            report = lines[n:]
+            noticed = next((k for k, later in enumerate(report[:LONGEST]) if "stack backtrace:" in later), 0)
+            if noticed >= most:
+                half = most // 2
+                report = [*report[:half], "...", *report[noticed:noticed + half - 1]]
+            return [line.strip() for line in report[:most]]
     return []
 
 

@@ -78,6 +78,9 @@ class Klog(unittest.TestCase):
         self.assertEqual(klog.first_report(log), ["[    9.1] WARNING: x", "[    9.2]  because", "[    9.3] BUG: y"])
         self.assertEqual(klog.first_report(log, 2), ["[    9.1] WARNING: x", "[    9.2]  because"])
         self.assertEqual(klog.first_report(GOOD), [])
+        history = ["WARNING: possible irq lock inversion", "a changed b", *["x"] * 9, "stack backtrace:", "here", "y"]
+        self.assertEqual(klog.first_report("\n".join(history), 6), [*history[:3], "...", *history[11:13]])
+        self.assertEqual(klog.first_report("\n".join(history), 20), history)
 
     def test_leaks(self) -> None:
         known, other = LEAKS.split("---\n")

@@ -6,6 +6,7 @@
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
+#include <rtrs/core/farewell.hh>
 
 using namespace cxxrt;
 
@@ -35,9 +36,12 @@ void Path::tear_down()
 	heartbeat_.stop();
 	deadline_.cancel_sync();
 	// 3. Every handler has run, and none will run again.
-	for (Box<ClientConnection> &con : connections_)
-		if (con)
-			con->disconnect();
+	const Box<ClientConnection> &service = connections_[0];
+	const Farewell farewell = Farewell::of(device_, service ? service->id() : nullptr);
+	if (farewell.at_once())
+		for (Box<ClientConnection> &con : connections_)
+			if (con)
+				con->disconnect();
 	for (Box<ClientConnection> &con : connections_)
 		if (con)
 			con->drain();
@@ -60,6 +64,7 @@ void Path::tear_down()
 		if (con)
 			con->release_queues();
 	device_.reset();
+	farewell.wait();
 	connections_.reset();
 	exchange_.reset();
 }

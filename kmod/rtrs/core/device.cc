@@ -19,8 +19,9 @@ Result<rtrs_device *> open_device(ib_device *ibdev)
 	}
 	Box<rtrs_device> device = TRY(make_box<rtrs_device>(GFP_KERNEL));
 	device->ibdev = ibdev;
-	device->repeats_local_work =
-	    ibdev->ops.driver_id == RDMA_DRIVER_RXE && rtrs_guard_registrations;
+	const bool soft_roce = ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+	device->repeats_local_work = soft_roce && rtrs_guard_registrations;
+	device->dies_of_a_drop = soft_roce;
 	device->pd = TRY(from_err_ptr(ib_alloc_pd(ibdev, 0)));
 	return device.release();
 }

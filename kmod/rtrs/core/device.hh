@@ -15,6 +15,7 @@ struct rtrs_device {
 	ib_device *ibdev;
 	ib_pd *pd;
 	bool repeats_local_work;
+	bool dies_of_a_drop;
 };
 
 namespace rtrs {
@@ -58,6 +59,9 @@ public:
 	// early. So registering a region must be right when it is done twice (Registration). No
 	// where the administrator wants soft-RoCE to be treated like hardware.
 	bool repeats_local_work() const { return device_->repeats_local_work; }
+	// A packet that the network layer drops may break the queue pair of the connection manager
+	// for good: soft-RoCE since 6.12 (Farewell).
+	bool dies_of_a_drop() const { return device_->dies_of_a_drop; }
 	explicit operator bool() const { return device_ != nullptr; }
 
 private:

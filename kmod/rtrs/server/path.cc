@@ -3,6 +3,7 @@
 #include <rtrs/server/path.hh>
 
 #include <cxxrt/log.hh>
+#include <rtrs/core/farewell.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/server.hh>
 #include <rtrs/server/session.hh>
@@ -261,8 +262,9 @@ void Path::look_again()
 //     an older state are waited for.
 //  2. A grace period: whoever saw the path CONNECTED has posted; with the heartbeat stopped, and
 //     the looks at its send queues, nothing is posted any more.
-//  3. Every connection is disconnected and drained: every completion handler has run, and so has
-//     what follows a batch of them; none will run again. No request arrives.
+//  3. Every connection is disconnected, where the peer could hear of it, and drained: every
+//     completion handler has run, and so has what follows a batch of them; none will run again. No
+//     request arrives.
 //  4. What waits in queues of ours is dropped: answers without room, requests behind another
 //     path's. What is on its way to the user from there is awaited. Each request of this path
 //     has been handed over now, or dropped.
@@ -301,9 +303,12 @@ void Path::run_close()
 	stalls_.cancel_sync();
 	synchronize_rcu();
 
-	for (auto &con : connections_)
-		if (con)
-			con->disconnect();
+	const Farewell farewell =
+	    Farewell::of(device_, is_unused() ? nullptr : connections_[0]->cm_id);
+	if (farewell.at_once())
+		for (auto &con : connections_)
+			if (con)
+				con->disconnect();
 	for (auto &con : connections_)
 		if (con)
 			con->drain();
@@ -335,6 +340,7 @@ void Path::run_close()
 		if (con)
 			con->release_queues();
 	device_.reset();
+	farewell.wait();
 	for (auto &con : connections_)
 		if (con)
 			con->destroy_id();

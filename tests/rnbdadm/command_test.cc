@@ -190,7 +190,7 @@ TEST(RnbdadmMap, Refusals)
 		const char *says;
 	};
 	const Case cases[] = {{ENOENT, 1, "no such block device"},
-			      {EPERM, 1, "another session has the device open"},
+			      {EPERM, 6, "another session has the device open"},
 			      {ECONNREFUSED, 1, "nobody listens"},
 			      {EHOSTUNREACH, 1, "no route"},
 			      {EACCES, 1, "refuses access"},

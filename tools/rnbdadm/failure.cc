@@ -188,6 +188,9 @@ Exit exit_of(int error, Action action)
 		return Exit::Exists;
 	case EBUSY:
 		return Exit::Busy;
+	case EPERM:
+		// Of a server: the device has a writer (protocol E.2).
+		return action == Action::Map || action == Action::Remap ? Exit::Busy : Exit::Failed;
 	case EACCES:
 		return action == Action::Map || action == Action::Discover ? Exit::Failed
 									   : Exit::Denied;

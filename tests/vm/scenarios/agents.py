@@ -129,6 +129,22 @@ def states_of_disk(lab: Lab, disk: Agent) -> None:
     rnbd.wait_until(lab.client, disk.command("start"), BACK, "it is mapped again")
 
 
+def in_use(lab: Lab, disk: Agent) -> None:
+    """The machine before, which has died, is the writer until the server misses it: a start that fails for that would
+    ban the resource from the machine that is left."""
+    disk.call("stop", SUCCESS)
+    lab.client.run(f"{disk.program} map vm1 --session before --path {lab.server.address(0)}")
+    start = lab.client.spawn(disk.command("start"), 90)
+    lab.client.run("sleep 5")
+    rnbd.check(start.running, "a start does not wait for the disk to be given back")
+    disk.call("monitor", NOT_RUNNING)
+    lab.client.run(f"{disk.program} unmap before:vm1")
+    result = lab.client.wait(start)
+    rnbd.equal(result.rc, SUCCESS, f"start (output: {result.out[-600:]})")
+    rnbd.equal(result.out.count("waiting"), 1, "lines about it")
+    disk.call("monitor", SUCCESS)
+
+
 def device_is_free(lab: Lab, export: Agent, disk: Agent) -> None:
     """The export stops under load: its device can be taken away at once."""
     name = lab.client.run(f"{disk.program} list devices -o csv --no-header -c name").strip()
@@ -161,6 +177,7 @@ def run(lab: Lab) -> None:
     export.call("monitor", GENERIC, "is not of", device="/dev/nullb0")
     not_told(export, disk)
     states_of_disk(lab, disk)
+    in_use(lab, disk)
     device_is_free(lab, export, disk)
     device = rnbd.named_disk(lab.server, null, "one", "TEST-40")
     export.call("start", SUCCESS)

@@ -13,7 +13,7 @@ def run(lab: Lab) -> None:
     # With Y the in-tree modules are at the mercy of soft-RoCE (Documentation/testing.md).
     rnbd.load_server(lab, always_invalidate="N")
     rnbd.load_client(lab)
-    name = rnbd.map_device(lab, disk, nics=(0, 1))
+    name = rnbd.map_device(lab, disk, nics=(0, 1), **rnbd.patience(lab))
     rnbd.write(lab.client, f"{SESSION}/mpath_policy", "round-robin")
     load = verified_load(lab, name)
     for end in (at_client, at_server):

@@ -26,7 +26,10 @@ def run(lab: Lab) -> None:
     # All jobs on one CPU while the other takes its interrupts, then the other way round.
     for cpu in (0, 1):
         verify(lab.client, f"/dev/{name}", Verify("4k", 16, "512k", extra=f"cpus_allowed={cpu}"))
+    # Of this load, and not of what went before.
+    reads = f"$(tr -s ' ' </sys/block/{name}/stat | cut -d' ' -f2)"
+    before = int(lab.client.run(f"echo {reads}"))
     load = fio.background(lab.client, f"/dev/{name}", 300, numjobs=2)
-    rnbd.wait_until(lab.client, f"[ $(tr -s ' ' </sys/block/{name}/stat | cut -d' ' -f2) -gt 50 ]", 30, "load")
+    rnbd.wait_until(lab.client, f"[ {reads} -gt {before + 50} ]", 30, "load")
     rnbd.unmap(lab, name, "force")
     rnbd.check(not lab.client.wait(load).ok, "fio on an unmapped disk ended well")

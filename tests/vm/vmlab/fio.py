@@ -11,6 +11,8 @@ from .machine import Machine
 
 
 def command(name: str, device: str, **options: object) -> str:
+    if device.startswith("/dev/"):  # of a disk that has gone fio would make a file
+        options = {"allow_file_create": 0, **options}
     values: dict[str, object] = {"ioengine": "libaio", "direct": 1, "thread": 1, "group_reporting": 1,
                                  "randrepeat": 1, "filename": device, **options}
     return " ".join([f"fio --name={name}", *(f"--{k}={v}" for k, v in values.items())])

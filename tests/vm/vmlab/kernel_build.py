@@ -46,6 +46,7 @@ RECIPES = {
 }
 # One source tree serves all.
 PATCHES = ("uml-xstate.patch", "rxe-timers.patch")
+MORE_PATCHES = {"6.12": ("uml-vector.patch",)}  # of one series
 
 
 def fragments_of(recipe: Recipe, series: str) -> list[Path]:
@@ -75,7 +76,7 @@ def build(cache: Cache, kind: str) -> Path:
     """The build folder of the kernel; minutes when it is not in the cache yet."""
     recipe = RECIPES[kind]
     series = installed_series()
-    source, version = _source(cache, series, [CONFIGS / name for name in PATCHES])
+    source, version = _source(cache, series, [CONFIGS / name for name in (*PATCHES, *MORE_PATCHES.get(series, ()))])
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     fragments = fragments_of(recipe, series)
     key = ["1", version, compiler, str(source), *recipe.arch, *recipe.own, *(file_digest(f) for f in fragments)]

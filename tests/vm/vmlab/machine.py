@@ -266,16 +266,21 @@ class Machine:
         return self.console_text()[self._mark:]
 
     def judge(self) -> list[str]:
-        """What is wrong in the log since the mark, and with the taint flags."""
+        """What is wrong in the log since the mark, and with the taint flags. And lockdep, where there is one, ends with
+        its first report, which may have been one of the boot."""
         bad = klog.findings(self.log())
         if self.alive and self._channel:
             try:
-                flags = klog.taint(int(self.run("cat /proc/sys/kernel/tainted", 10)))
-            except (MachineError, ValueError) as e:
+                told = self.run("cat /proc/sys/kernel/tainted\n"
+                                "grep -s debug_locks /proc/lockdep_stats || true", 10).split()
+                flags = klog.taint(int(told[0]))
+            except (MachineError, ValueError, IndexError) as e:
                 bad.append(f"no answer at the end: {e}")
             else:
                 if flags:
                     bad.append(f"kernel tainted: {flags}")
+                if not bad and told[1:] and told[-1] != "1":
+                    bad.append("lockdep is off, since the boot")
         return bad
 
 

@@ -11,9 +11,8 @@
 //
 // Executions of a function are those of the blocks that begin at its first instruction;
 // instructions are executions times length. A block that is left in its midst (a fault) counts as a
-// whole. With one CPU the counters are added to by the translated code itself, and are exact. With
-// more it would lose counts, so there a function is called for each block, which costs several
-// times more.
+// whole. A function is called for each block, since machines here have several CPUs, be it that
+// they use one: what the translated code adds by itself would lose counts.
 
 #include "qemu_plugin.hh"
 
@@ -50,7 +49,6 @@ struct Slot {
 
 Header *header;
 Slot *slots;
-bool several_cpus;
 std::mutex translating;
 uint32_t buckets[kBuckets]; // number of a slot, plus one
 
@@ -100,14 +98,9 @@ void executed(unsigned int, void *counter)
 void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 {
 	Slot *slot = slot_of(key_of(qemu_plugin_tb_vaddr(tb)), qemu_plugin_tb_n_insns(tb));
-	if (!slot)
-		return;
-	if (several_cpus)
+	if (slot)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, QEMU_PLUGIN_CB_NO_REGS,
 						     &slot->executions);
-	else
-		qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64,
-							 &slot->executions, 1);
 }
 
 bool open_file(const char *path)
@@ -134,7 +127,8 @@ bool open_file(const char *path)
 
 extern "C" {
 
-EXPORT int qemu_plugin_version = 1;
+// QEMU takes those between its oldest and its own: 7.2 has 1, 10.0 takes 2 to 4.
+EXPORT int qemu_plugin_version = qemu_plugin_scoreboard_new ? 2 : 1;
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
@@ -147,7 +141,6 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fprintf(stderr, "count: want a whole machine and out=PATH\n");
 		return -1;
 	}
-	several_cpus = info->system.max_vcpus > 1;
 	if (!open_file(path))
 		return -1;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);

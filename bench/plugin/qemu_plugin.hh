@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The part of QEMU's plugin interface, version 1, that count.cc uses. QEMU documents it
-// (docs/devel/tcg-plugins.rst), Debian's package is built with it, but brings no header for it.
+// The part of QEMU's plugin interface that count.cc uses, which is the same from version 1 to 4.
+// QEMU documents it (docs/devel/tcg-plugins.rst), Debian's package is built with it, but brings no
+// header for it.
 
 #ifndef BENCH_PLUGIN_QEMU_PLUGIN_HH
 #define BENCH_PLUGIN_QEMU_PLUGIN_HH
@@ -33,13 +34,12 @@ using qemu_plugin_vcpu_tb_trans_cb_t = void (*)(qemu_plugin_id_t id, qemu_plugin
 using qemu_plugin_vcpu_udata_cb_t = void (*)(unsigned int cpu, void *data);
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
-enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t cb);
 void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *tb, qemu_plugin_vcpu_udata_cb_t cb,
 					  qemu_plugin_cb_flags flags, void *data);
-void qemu_plugin_register_vcpu_tb_exec_inline(qemu_plugin_tb *tb, qemu_plugin_op op, void *counter,
-					      uint64_t value);
+// Not called. It came with version 2.
+[[gnu::weak]] void *qemu_plugin_scoreboard_new(size_t bytes);
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const qemu_plugin_tb *tb);
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The laboratory of one run: a server and a client on two cables or more, booted when first needed and reused."""
+"""The laboratory of one run: a server and a client on two cables or more, booted when first needed and reused.
+
+Scenarios of clusters have a second client, with all of them on switches."""
 
 from __future__ import annotations
 
@@ -16,12 +18,13 @@ from . import kernel, kernels, klog, peers, qemu, system
 from .arch import AMD64
 from .cache import Cache
 from .channel import set_kernel
-from .link import Cable
+from .link import Cable, End, Switch
 from .machine import PREFIX, Machine, MachineError, Spec
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ("server", "client")
 NICS = 2  # cables, unless a scenario wants more
+SECOND = "client2"  # of a scenario with two clients; as the first one but for its name and addresses
 
 
 @dataclass
@@ -37,8 +40,13 @@ class Options:
     plugin: Path | None = None  # of QEMU's emulator, for every machine
 
 
+def kind_of(role: str) -> str:
+    """What a machine is made like."""
+    return "client" if role == SECOND else role
+
+
 class Lab:
-    """Two machines; `logs` of the spec say where the present boot writes."""
+    """Two machines, or three; `logs` of the spec say where the present boot writes."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -49,11 +57,12 @@ class Lab:
         set_kernel(self.kernel.kind)
         self.accel = self._find_accelerator()
         self.cables: list[Cable] = []
+        self.switches: list[Switch] = []
         self.machines: dict[str, Machine] = {}
-        self.cpus = self.possible = self.nics = 0
+        self.cpus = self.possible = self.nics = self.clients = 0
         self.installed = False  # the machines are installed systems
         self.boots = 0
-        self.past = {role: "" for role in ROLES}  # logs of this scenario from before a reboot
+        self.past = {role: "" for role in (*ROLES, SECOND)}  # logs of this scenario from before a reboot
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.our_modules = self.modules_of("client")
         self._trees = {role: peers.module_tree(self.cache, self.kernels[role], options.peers[role],
@@ -97,38 +106,54 @@ class Lab:
     def client(self) -> Machine:
         return self.machines["client"]
 
+    @property
+    def client2(self) -> Machine:
+        return self.machines[SECOND]
+
     def ours(self, role: str) -> bool:
         return self.options.peers[role] == "ours"
 
     def boot(self, cpus: int | None = None, installed: bool = False, nics: int | None = None,
-             possible: int = 0) -> None:
-        """Make sure that both machines run, with this number of CPUs each, and of cables between them;
+             possible: int = 0, clients: int = 1) -> None:
+        """Make sure that all machines run, with this number of CPUs each, and of cables between them;
         `installed`: newly installed systems; `possible`: CPUs that their kernels are ready for, if not these."""
-        cpus = cpus or self.options.cpus
-        nics = nics or NICS
-        present = (self.cpus, self.possible, self.nics)
-        if self.machines and (present != (cpus, possible, nics) or self.installed or installed):
+        wanted = (cpus or self.options.cpus, possible, nics or NICS, clients)
+        if self.machines and (self.shape != wanted or self.installed or installed):
             self.shutdown()
         if not self.machines:
-            self.cpus, self.possible, self.nics = cpus, possible, nics
-            self.cables += [Cable() for _ in range(nics - len(self.cables))]
+            self.cpus, self.possible, self.nics, self.clients = wanted
+            roles = ROLES if clients == 1 else (*ROLES, SECOND)
+            if clients == 1:
+                self.cables += [Cable() for _ in range(self.nics - len(self.cables))]
+            else:
+                self.switches += [Switch(len(roles)) for _ in range(self.nics - len(self.switches))]
             self.installed = installed
             self.boots += 1
-            self.machines = {role: self._machine(role) for role in ROLES}
+            self.machines = {role: self._machine(role) for role in roles}
         self._start(*(m for m in self.machines.values() if not m.alive))
 
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """What boot() was asked for."""
+        return self.cpus, self.possible, self.nics, self.clients
+
+    def _ends(self, n: int) -> list[End]:
+        """Of the cables to a machine."""
+        return [wire.ends[n] for wire in (self.cables if self.clients == 1 else self.switches)[:self.nics]]
+
     def _machine(self, role: str) -> Machine:
-        n = ROLES.index(role)
+        n = (*ROLES, SECOND).index(role)
+        kind = kind_of(role)
         disk = None
         if self.installed:
             disk = self._folder / f"{role}.disk"
             system.make_disk(disk)
-        known = kernels.neighbours_known(role, {r: k.release for r, k in self.kernels.items()}, self.ours("client"))
-        spec = Spec(role, n + 1, self.kernels[role], (self._plain_trees if disk else self._trees)[role],
+        known = kernels.neighbours_known(kind, {r: k.release for r, k in self.kernels.items()}, self.ours("client"))
+        spec = Spec(role, n + 1, self.kernels[kind], (self._plain_trees if disk else self._trees)[kind],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, possible=self.possible,
                     nics=self.nics, disk=disk, plugin=self.options.plugin,
                     command_line="vm.neighbours=known" if known else "")
-        ends = [cable.ends[n] for cable in self.cables[:self.nics]]
+        ends = self._ends(n)
         if self.kernel.kind == "uml":
             from .uml import UmlMachine
             return UmlMachine(spec, ends)
@@ -160,7 +185,7 @@ class Lab:
         old.kill()
         n = ROLES.index(role)
         spec = dataclasses.replace(old.spec, command_line=f"{old.spec.command_line} {command_line}".strip(), **changes)
-        self.machines[role] = qemu.QemuMachine(spec, [cable.ends[n] for cable in self.cables[:self.nics]], self.accel)
+        self.machines[role] = qemu.QemuMachine(spec, self._ends(n), self.accel)
         self._start(self.machines[role])
 
     def mark(self, title: str) -> None:
@@ -176,8 +201,8 @@ class Lab:
 
     def close(self) -> None:
         self.shutdown()
-        for cable in self.cables:
-            cable.close()
+        for wire in (*self.cables, *self.switches):
+            wire.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # --- between scenarios
@@ -185,7 +210,7 @@ class Lab:
     def cleanup(self) -> list[str]:
         """Unmap, unload and unmount everything; a complaint for each thing that could not be."""
         problems: list[str] = []
-        for role, script in (("client", CLEAN_CLIENT), ("server", CLEAN_SERVER)):
+        for role, script in (("client", CLEAN_CLIENT), (SECOND, CLEAN_CLIENT), ("server", CLEAN_SERVER)):
             machine = self.machines.get(role)
             if machine and machine.alive:
                 try:

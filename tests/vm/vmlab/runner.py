@@ -31,7 +31,7 @@ def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
     """The longest first, so that several laboratories end together; those that need the same machines, which they
     share, side by side; last what leaves no machine behind."""
     return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, s.possible, s.nics,
-                                            not s.slow))
+                                            s.clients, not s.slow))
 
 
 def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
@@ -39,9 +39,8 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     leaks: list[str] | None = None
     for scenario in scenarios:
-        if lab.machines and (scenario.spoils or scenario.installed or lab.installed or
-                             lab.cpus != (scenario.cpus or lab.options.cpus) or
-                             lab.possible != scenario.possible or lab.nics != (scenario.nics or NICS)):
+        wanted = (scenario.cpus or lab.options.cpus, scenario.possible, scenario.nics or NICS, scenario.clients)
+        if lab.machines and (scenario.spoils or scenario.installed or lab.installed or lab.shape != wanted):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
@@ -87,7 +86,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     verdict = "passed"
     count = 1
     try:
-        lab.boot(scenario.cpus, scenario.installed, scenario.nics, scenario.possible)
+        lab.boot(scenario.cpus, scenario.installed, scenario.nics, scenario.possible, scenario.clients)
         lab.mark(scenario.name)
         try:
             count = scenario.module.run(lab, **scenario.variant) or 1

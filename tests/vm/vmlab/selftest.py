@@ -17,7 +17,7 @@ from . import (channel, kernel_build, kernels, klog, ktap, make, pairs, record, 
                shares)
 from .cache import KEEP, Cache
 from .initramfs import Archive
-from .link import Cable
+from .link import Cable, Switch
 
 BAD = """
 [   12.3] WARNING: CPU: 0 PID: 12 at drivers/block/x.c:12 x_open+0x1/0x2 [x]
@@ -196,6 +196,26 @@ class LinkTest(unittest.TestCase):
                 left._sock.send(bytes(1500))
         finally:
             cable.close()
+
+
+    def test_switch_learns(self) -> None:
+        a, b, c = (bytes(5) + bytes([n]) for n in (1, 2, 3))
+        switch = Switch(3)
+        try:
+            ports = [end._sock for end in switch.ends]
+            for end, sock in zip(switch.ends, ports):
+                end.plug()
+                sock.settimeout(10)
+            ports[0].send(b + a + b"nobody knows b")
+            self.assertEqual([p.recv(100)[12:] for p in ports[1:]], [b"nobody knows b"] * 2)
+            ports[1].send(a + b + b"answer")
+            self.assertEqual(ports[0].recv(100)[12:], b"answer")
+            ports[0].send(b + a + b"for b")
+            ports[0].send(c + a + b"for all")
+            self.assertEqual([p.recv(100)[12:] for p in (ports[1], ports[1], ports[2])],
+                             [b"for b", b"for all", b"for all"])
+        finally:
+            switch.close()
 
 
 class Scenarios(unittest.TestCase):

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Pacemaker and sbd of Debian, as in the guide: the machine that has a disk dies, and the other one takes disk, file
+system and address over; nothing that was acknowledged is lost."""
+
+import re
+
+from vmlab import cluster, rnbd
+from vmlab.lab import ROOT, Lab
+from vmlab.machine import Machine, MachineError
+
+OURS = ("client", "server")
+KINDS = ("stock",)
+CLIENTS = 2
+SLOW = True
+ADDRESS = "10.10.1.77"
+# Of the machine's loss (the token), the message in its slot (msgwait), and the server's patience with its session.
+TAKEN_OVER = 10 + 20 + 35 + 60
+WWID = {"data": "LVM-data", "sbd": "LVM-sbd"}
+
+
+# Says what is on the disk for good.
+WRITER = """cd /srv
+n=0
+while n=$((n + 1)); do
+    echo $n >>log
+    sync log
+    echo $n >/share/new
+    mv /share/new /share/acknowledged
+    sleep 0.05
+done"""
+
+
+def by_id(name: str) -> str:
+    return f"/dev/disk/by-id/rnbd-dm.{WWID[name]}"
+
+
+def guide(begin: str, places: dict[str, str]) -> list[str]:
+    """The commands for pcs that stand behind some words of the guide, with what is to be filled in."""
+    chapter = (ROOT / "Documentation/admin-guide.md").read_text().split("\n## Pacemaker\n")[1].split("\n## ")[0]
+    block = re.search(r"\n((?:    .*\n)+)", chapter[chapter.index(begin):])
+    assert block, begin
+    text = re.sub(r"\\\n\s*", "", block[1])
+    for word, value in places.items():
+        text = text.replace(word, value)
+    return [line.strip() for line in text.splitlines()]
+
+
+def make_disks(lab: Lab) -> str:
+    """Exports of the server, a file system on one of them; its UUID."""
+    for n, name in enumerate(WWID):
+        null = rnbd.null_disk(lab.server, f"nullb{n + 6}", megabytes=64)
+        rnbd.named_disk(lab.server, null, name, WWID[name])
+    rnbd.load_server(lab)
+    rnbd.make_export(lab.server, "vm1", "/dev/mapper/data")
+    rnbd.make_export(lab.server, "sbd", "/dev/mapper/sbd", access="shared")
+    server = lab.server.address()
+    return lab.client.run(f"""modprobe rnbd_client
+rnbdadm map vm1 --session first --path {server}
+udevadm settle
+mkfs.ext4 -q {by_id("data")}
+blkid -o value -s UUID {by_id("data")}
+rnbdadm unmap first:vm1""", 120).strip().splitlines()[-1]
+
+
+def started(nodes: list[Machine], limit: float) -> tuple[Machine, float]:
+    """The one of these machines on which all of it has started, and the seconds that this took."""
+    look = "crm_mon -1 | sed -n 's/.*data-address.*Started //p' >/tmp/active"
+    took = rnbd.wait_until(nodes[0], f"{look}; read -r active </tmp/active; " +
+                           " || ".join(f'[ "$active" = {n.name} ]' for n in nodes), limit,
+                           f"all runs on {' or '.join(n.name for n in nodes)}")
+    name = rnbd.read(nodes[0], "/tmp/active").strip()
+    return next(n for n in nodes if n.name == name), took
+
+
+def run(lab: Lab) -> None:
+    nodes = [lab.client, lab.client2]
+    for node in nodes:
+        cluster.prepare(lab, node)
+    uuid = make_disks(lab)
+    for node in nodes:
+        node.run(f"""modprobe rnbd_client
+rnbdadm map sbd --session sbd-$(uname -n) --path {lab.server.address()} --access shared
+udevadm settle
+printf 'SBD_DEVICE=%s\nSBD_WATCHDOG_DEV=/dev/watchdog\n' {by_id("sbd")} >/etc/default/sbd""", 60)
+    nodes[0].run(f"sbd -d {by_id('sbd')} -1 10 -4 20 create")
+    cluster.start(nodes)
+    places = {"rnbd-WWID": f"rnbd-dm.{WWID['sbd']}", "by-uuid/UUID": f"by-uuid/{uuid}",
+              "192.0.2.10": lab.server.address(), "192.0.2.77": ADDRESS}
+    try:
+        fail_over(lab, guide("Fencing by that disk", places) + guide("A disk that moves", places))
+    except (MachineError, AssertionError) as e:
+        told = "".join(f"{node.name}:\n{cluster.story(node)}" for node in nodes if node.alive)
+        raise AssertionError(f"{e}\n{told}") from e
+
+
+def fail_over(lab: Lab, commands: list[str]) -> None:
+    for command in commands:
+        lab.client.run(command, 120)
+    nodes = [lab.client, lab.client2]
+    active, _ = started(nodes, 120)
+    other, = (node for node in nodes if node is not active)
+    active.spawn(WRITER, 600)
+    rnbd.wait_until(active, "[ $(cat /share/acknowledged) -gt 50 ]", 60, "the service is at work")
+    acknowledged = int(rnbd.read(active, "/share/acknowledged"))
+    active.kill()
+    _, took = started([other], TAKEN_OVER)
+    numbers = [int(line) for line in rnbd.read(other, "/srv/log").split()]
+    rnbd.equal(numbers, list(range(1, len(numbers) + 1)), "what was written")
+    rnbd.check(len(numbers) >= acknowledged, f"{acknowledged} were acknowledged, {len(numbers)} are there")
+    other.run(f"ip addr | grep -q {ADDRESS}")
+    print(f"# taken over after {took:.0f} s of the machine's clock", flush=True)
+    cluster.stop(other)
+    other.run("[ ! -e /dev/rnbd/by-session/data-$(uname -n) ]\nrnbdadm unmap --all")
+    lab.server.run("".join(f"echo 0 >{rnbd.CONFIGURED}/{name}/enable\nrmdir {rnbd.CONFIGURED}/{name}\n"
+                           for name in ("vm1", "sbd"))
+                   + "dmsetup remove --noudevsync data\ndmsetup remove --noudevsync sbd")

@@ -40,6 +40,7 @@ BAD = """
 [   12.3] list_add double add: new=0000000060d2fc30, prev=0000000060d2fc20, next=0000000060d2fc20.
 [   12.3] kobject: 'x' (00000000): does not have a release() function, it is broken
 [   12.3] BUG x (Tainted: G): Objects remaining in x on __kmem_cache_shutdown()
+[   12.3] kmem_cache_destroy x: Slab cache still has objects when called from x_exit+0x1/0x2
 """
 
 GOOD = """

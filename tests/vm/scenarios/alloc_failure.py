@@ -40,7 +40,7 @@ EXPECTED = [re.compile(p) for p in (
 
 # Who says with a trace that he was denied memory: the block layer's caches for a disk's bios, and vmalloc(), which
 # soft-RoCE takes for its queues.
-TRACED = re.compile(r"^.*(?:kmem_cache_create_usercopy\([\w-]+\) failed with error -12|"
+TRACED = re.compile(r"^.*(?:(?:kmem_cache_create_usercopy|__kmem_cache_create_args)\([\w-]+\) failed with error -12|"
                     r"vmalloc error: size \d+, .*failed.*)\n(?:.*\n){2,7}?.*Call Trace:\n", re.MULTILINE)
 
 # rdma_cm gives up a new id below its listener's mutex, which is of the same class: lockdep says so, and goes off.

@@ -67,7 +67,8 @@ def programs(cache: Cache) -> Path:
         for deb in sorted(debs.glob("*.deb")):
             if not deb.name.startswith(UNUSED):
                 subprocess.run(["dpkg-deb", "-x", str(deb), str(tree)], check=True)
-        subprocess.run(["cp", "-r", str(tree / "lib/."), str(tree / "usr/lib")], check=(tree / "lib").is_dir())
+        if (tree / "lib").is_dir():  # in a Debian that has packages for a /lib of its own
+            subprocess.run(["cp", "-r", str(tree / "lib/."), str(tree / "usr/lib")], check=True)
         subprocess.run(["tar", "-C", str(tree), "--exclude=usr/share/doc", "--exclude=usr/share/man",
                         "--exclude=usr/share/locale", "-cf", str(folder / "programs.tar"), "usr"], check=True)
         for rest in (debs, tree):

@@ -34,7 +34,10 @@ mkdir -p /run/programs /run/modules /etc/corosync /etc/pacemaker /etc/default /v
 ln -sfn /run /var/run
 mkdir -p /etc/alternatives
 ln -sf /usr/bin/which.debianutils /etc/alternatives/which
-ln -sf /usr/bin/mawk /etc/alternatives/awk
+# Agents of Debian 13 are written for the one on which they depend there.
+awk=/usr/bin/mawk
+[ ! -x /usr/bin/gawk ] || awk=/usr/bin/gawk
+ln -sf $awk /etc/alternatives/awk
 tar -xf /share/programs.tar -C /run/programs
 mkdir -p /run/programs/usr/lib/ocf/resource.d/rnbd /etc/udev/rules.d
 cp /share/rnbd-disk /share/rnbd-export /run/programs/usr/lib/ocf/resource.d/rnbd

@@ -10,11 +10,15 @@ from .channel import CommandFailed, Job
 from .machine import Machine
 
 
+def _may_create(path: str) -> int:
+    """Of a disk that has gone fio would make a file, and be content with it."""
+    return int(not path.startswith("/dev/"))
+
+
 def command(name: str, device: str, **options: object) -> str:
-    if device.startswith("/dev/"):  # of a disk that has gone fio would make a file
-        options = {"allow_file_create": 0, **options}
     values: dict[str, object] = {"ioengine": "libaio", "direct": 1, "thread": 1, "group_reporting": 1,
-                                 "randrepeat": 1, "filename": device, **options}
+                                 "randrepeat": 1, "filename": device, "allow_file_create": _may_create(device),
+                                 **options}
     return " ".join([f"fio --name={name}", *(f"--{k}={v}" for k, v in values.items())])
 
 
@@ -35,7 +39,8 @@ class Verify:
 
 def verify(machine: Machine, device: str, *jobs: Verify, limit: float = 120) -> None:
     """Run jobs one after the other in a single fio, which starts slowly on an emulated CPU."""
-    text = (f"[global]\nfilename={device}\nioengine=libaio\ndirect=1\nthread=1\nrw=randwrite\n"
+    text = (f"[global]\nfilename={device}\nallow_file_create={_may_create(device)}\n"
+            "ioengine=libaio\ndirect=1\nthread=1\nrw=randwrite\n"
             "verify=crc32c\nverify_fatal=1\ndo_verify=1\nrandrepeat=1\n")
     text += "".join(job.section(f"job{n}") for n, job in enumerate(jobs or (Verify("4k"),)))
     machine.run(f"cat >/tmp/verify.fio <<'END'\n{text}END\nfio --output-format=terse /tmp/verify.fio >/tmp/verify.out "

@@ -198,7 +198,6 @@ class LinkTest(unittest.TestCase):
         finally:
             cable.close()
 
-
     def test_switch_learns(self) -> None:
         a, b, c = (bytes(5) + bytes([n]) for n in (1, 2, 3))
         switch = Switch(3)

@@ -15,7 +15,7 @@ PACKAGES=(
 	# virtual machines and what runs in them
 	qemu-system-x86 busybox-static klibc-utils python3 fio e2fsprogs fdisk parted iproute2 dmsetup
 	util-linux procps dash coreutils xfsprogs lvm2 mdadm cryptsetup-bin keyutils sg3-utils
-	resource-agents libxml2-utils
+	resource-agents libxml2-utils udev
 	# the hostile peer
 	libibverbs-dev librdmacm-dev rdma-core
 	# the administration tool: libraries, readers of its texts, packages

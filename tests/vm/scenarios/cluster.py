@@ -5,6 +5,7 @@ system and address over; nothing that was acknowledged is lost."""
 import re
 
 from vmlab import cluster, rnbd
+from vmlab.admin import Admin
 from vmlab.lab import ROOT, Lab
 from vmlab.machine import Machine, MachineError
 
@@ -13,10 +14,10 @@ KINDS = ("stock",)
 CLIENTS = 2
 SLOW = True
 ADDRESS = "10.10.1.77"
-# Of the machine's loss (the token), the message in its slot (msgwait), and the server's patience with its session.
-TAKEN_OVER = 10 + 20 + 35 + 60
+# Until Corosync misses the machine and agrees on that (1.2 times as long), sbd's message counts as read, and the server
+# misses its session; and for all that is done then, by an emulated machine.
+TAKEN_OVER = 10 + 12 + 20 + 6 + 60
 WWID = {"data": "LVM-data", "sbd": "LVM-sbd"}
-
 
 # Says what is on the disk for good.
 WRITER = """cd /srv
@@ -34,28 +35,39 @@ def by_id(name: str) -> str:
     return f"/dev/disk/by-id/rnbd-dm.{WWID[name]}"
 
 
-def guide(begin: str, places: dict[str, str]) -> list[str]:
-    """The commands for pcs that stand behind some words of the guide, with what is to be filled in."""
-    chapter = (ROOT / "Documentation/admin-guide.md").read_text().split("\n## Pacemaker\n")[1].split("\n## ")[0]
-    block = re.search(r"\n((?:    .*\n)+)", chapter[chapter.index(begin):])
-    assert block, begin
-    text = re.sub(r"\\\n\s*", "", block[1])
-    for word, value in places.items():
-        text = text.replace(word, value)
-    return [line.strip() for line in text.splitlines()]
+class Guide:
+    """Files and commands of the guide's chapter as they stand there, with what is to be filled in."""
+
+    def __init__(self, places: dict[str, str]) -> None:
+        text = (ROOT / "Documentation/admin-guide.md").read_text()
+        self.chapter = text.split("\n## Pacemaker\n")[1].split("\n## ")[0]
+        self.places = places
+
+    def block(self, begin: str) -> list[str]:
+        """The lines that stand behind some words."""
+        block = re.search(r"\n((?:    .*\n)+)", self.chapter[self.chapter.index(begin):])
+        assert block, begin
+        text = re.sub(r"\\\n\s*", "", block[1])
+        for word, value in self.places.items():
+            text = text.replace(word, value)
+        return [line.strip() for line in text.splitlines()]
 
 
-def make_disks(lab: Lab) -> str:
+def configure(admin: Admin, *lines: str) -> None:
+    admin.configure("\n".join(lines) + "\n")
+    admin.run("check")
+    admin.run("apply", limit=120)
+
+
+def make_disks(lab: Lab, guide: Guide) -> str:
     """Exports of the server, a file system on one of them; its UUID."""
     for n, name in enumerate(WWID):
         null = rnbd.null_disk(lab.server, f"nullb{n + 6}", megabytes=64)
         rnbd.named_disk(lab.server, null, name, WWID[name])
     rnbd.load_server(lab)
-    rnbd.make_export(lab.server, "vm1", "/dev/mapper/data")
-    rnbd.make_export(lab.server, "sbd", "/dev/mapper/sbd", access="shared")
-    server = lab.server.address()
+    configure(Admin(lab.server), "[export vm1]", "device = /dev/mapper/data", *guide.block("On the server an export"))
     return lab.client.run(f"""modprobe rnbd_client
-rnbdadm map vm1 --session first --path {server}
+rnbdadm map vm1 --session first --path {lab.server.address()}
 udevadm settle
 mkfs.ext4 -q {by_id("data")}
 blkid -o value -s UUID {by_id("data")}
@@ -76,18 +88,22 @@ def run(lab: Lab) -> None:
     nodes = [lab.client, lab.client2]
     for node in nodes:
         cluster.prepare(lab, node)
-    uuid = make_disks(lab)
+    guide = Guide({"rnbd-WWID": f"rnbd-dm.{WWID['sbd']}", "/dev/vg0/sbd": "/dev/mapper/sbd",
+                   "192.0.2.10": lab.server.address(), "192.0.2.77": ADDRESS})
+    guide.places["by-uuid/UUID"] = f"by-uuid/{make_disks(lab, guide)}"
     for node in nodes:
-        node.run(f"""modprobe rnbd_client
-rnbdadm map sbd --session sbd-$(uname -n) --path {lab.server.address()} --access shared
-udevadm settle
-printf 'SBD_DEVICE=%s\nSBD_WATCHDOG_DEV=/dev/watchdog\n' {by_id("sbd")} >/etc/default/sbd""", 60)
-    nodes[0].run(f"sbd -d {by_id('sbd')} -1 10 -4 20 create")
+        node.run("modprobe rnbd_client")
+        configure(Admin(node, "/usr/sbin/rnbdadm"),
+                  *(line.replace("node1", node.name) for line in guide.block("On each machine of the cluster")))
+        node.run("udevadm settle")
+        rnbd.equal(node.run("rnbdadm list devices -o csv --no-header -c wwid").strip(), f"dm.{WWID['sbd']}", "wwid")
+        node.run("cat >/etc/default/sbd <<'END'\n" + "\n".join(guide.block("and in `/etc/default/sbd`")) + "\nEND")
+    create, enable = guide.block("Once, and then on each machine")
+    nodes[0].run(create)
+    rnbd.equal(enable, "systemctl enable sbd", "what cluster.start() does")
     cluster.start(nodes)
-    places = {"rnbd-WWID": f"rnbd-dm.{WWID['sbd']}", "by-uuid/UUID": f"by-uuid/{uuid}",
-              "192.0.2.10": lab.server.address(), "192.0.2.77": ADDRESS}
     try:
-        fail_over(lab, guide("Fencing by that disk", places) + guide("A disk that moves", places))
+        fail_over(lab, guide.block("Fencing by that disk") + guide.block("A disk that moves"))
     except (MachineError, AssertionError) as e:
         told = "".join(f"{node.name}:\n{cluster.story(node)}" for node in nodes if node.alive)
         raise AssertionError(f"{e}\n{told}") from e

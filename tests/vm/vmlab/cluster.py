@@ -63,6 +63,7 @@ def programs(cache: Cache) -> Path:
     def build(folder: Path) -> None:
         debs, tree = folder / "debs", folder / "tree"
         (debs / "partial").mkdir(parents=True)
+        (tree / "usr").mkdir(parents=True)
         done = subprocess.run([*install, "-o", f"Dir::Cache::archives={debs}", "install", "--download-only", *wanted],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:

@@ -46,7 +46,7 @@ RECIPES = {
 }
 # One source tree serves all.
 PATCHES = ("uml-xstate.patch", "rxe-timers.patch")
-MORE_PATCHES = {"6.12": ("uml-vector.patch", "rxe-gsi.patch")}  # of one series
+MORE_PATCHES = {"6.12": ("uml-vector.patch", "kasan-quarantine.patch", "rxe-gsi.patch")}  # of one series
 
 
 def fragments_of(recipe: Recipe, series: str) -> list[Path]:

@@ -2,16 +2,15 @@
 """Pacemaker and sbd of Debian, as in the guide: the machine that has a disk dies, and the other one takes disk, file
 system and address over; nothing that was acknowledged is lost."""
 
-import re
-
 from vmlab import cluster, rnbd
 from vmlab.admin import Admin
-from vmlab.lab import ROOT, Lab
+from vmlab.guide import Guide
+from vmlab.lab import Lab
 from vmlab.machine import Machine, MachineError
 
 OURS = ("client", "server")
 KINDS = ("stock",)
-CLIENTS = 2
+MORE = ("client2",)
 SLOW = True
 ADDRESS = "10.10.1.77"
 # Until Corosync misses the machine and agrees on that (1.2 times as long), sbd's message counts as read, and the server
@@ -33,24 +32,6 @@ done"""
 
 def by_id(name: str) -> str:
     return f"/dev/disk/by-id/rnbd-dm.{WWID[name]}"
-
-
-class Guide:
-    """Files and commands of the guide's chapter as they stand there, with what is to be filled in."""
-
-    def __init__(self, places: dict[str, str]) -> None:
-        text = (ROOT / "Documentation/admin-guide.md").read_text()
-        self.chapter = text.split("\n## Pacemaker\n")[1].split("\n## ")[0]
-        self.places = places
-
-    def block(self, begin: str) -> list[str]:
-        """The lines that stand behind some words."""
-        block = re.search(r"\n((?:    .*\n)+)", self.chapter[self.chapter.index(begin):])
-        assert block, begin
-        text = re.sub(r"\\\n\s*", "", block[1])
-        for word, value in self.places.items():
-            text = text.replace(word, value)
-        return [line.strip() for line in text.splitlines()]
 
 
 def configure(admin: Admin, *lines: str) -> None:
@@ -88,8 +69,8 @@ def run(lab: Lab) -> None:
     nodes = [lab.client, lab.client2]
     for node in nodes:
         cluster.prepare(lab, node)
-    guide = Guide({"rnbd-WWID": f"rnbd-dm.{WWID['sbd']}", "/dev/vg0/sbd": "/dev/mapper/sbd",
-                   "192.0.2.10": lab.server.address(), "192.0.2.77": ADDRESS})
+    guide = Guide("Pacemaker", {"rnbd-WWID": f"rnbd-dm.{WWID['sbd']}", "/dev/vg0/sbd": "/dev/mapper/sbd",
+                                "192.0.2.10": lab.server.address(), "192.0.2.77": ADDRESS})
     guide.places["by-uuid/UUID"] = f"by-uuid/{make_disks(lab, guide)}"
     for node in nodes:
         node.run("modprobe rnbd_client")

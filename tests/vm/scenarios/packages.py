@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vmlab import rnbd
 from vmlab.admin import Admin
+from vmlab.guide import chapter
 from vmlab.lab import ROOT, ROLES, Lab
 from vmlab.machine import Machine
 from vmlab.peers import NAMES, find_ours
@@ -197,9 +198,8 @@ def upgrade(machine: Machine) -> None:
 def follow(machine: Machine, subject: str, *names: tuple[str, str]) -> None:
     """The commands of the guide's chapter on upgrades as they stand there, with the names of these machines. What
     apt would do is done; behind a command may be what it has to say: nothing."""
-    chapter = (ROOT / "Documentation/admin-guide.md").read_text().split("\n## Upgrading\n")[1].split("\n## ")[0]
     script = []
-    for line in chapter.split(f"\n**{subject}")[1].split("\n**")[0].splitlines():
+    for line in chapter("Upgrading").split(f"\n**{subject}")[1].split("\n**")[0].splitlines():
         command, _, said = line.removeprefix("    ").partition("  ")
         if not line.startswith("    ") or command.startswith(("apt ", "(")):
             continue

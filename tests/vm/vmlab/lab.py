@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The laboratory of one run: a server and a client on two cables or more, booted when first needed and reused.
 
-Scenarios of clusters have a second client, with all of them on switches."""
+Scenarios of clusters have a second client or a second server, with all of them on switches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .machine import PREFIX, Machine, MachineError, Spec
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ("server", "client")
 NICS = 2  # cables, unless a scenario wants more
-SECOND = "client2"  # of a scenario with two clients; as the first one but for its name and addresses
+MORE = ("client2", "server2")  # of scenarios that ask for them; as the first ones but for name and addresses
 
 
 @dataclass
@@ -42,11 +42,11 @@ class Options:
 
 def kind_of(role: str) -> str:
     """What a machine is made like."""
-    return "client" if role == SECOND else role
+    return role.rstrip("2")
 
 
 class Lab:
-    """Two machines, or three; `logs` of the spec say where the present boot writes."""
+    """Two machines, or more; `logs` of the spec say where the present boot writes."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -59,10 +59,11 @@ class Lab:
         self.cables: list[Cable] = []
         self.switches: list[Switch] = []
         self.machines: dict[str, Machine] = {}
-        self.cpus = self.possible = self.nics = self.clients = 0
+        self.cpus = self.possible = self.nics = 0
+        self.more: tuple[str, ...] = ()
         self.installed = False  # the machines are installed systems
         self.boots = 0
-        self.past = {role: "" for role in (*ROLES, SECOND)}  # logs of this scenario from before a reboot
+        self.past = {role: "" for role in (*ROLES, *MORE)}  # logs of this scenario from before a reboot
         self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.our_modules = self.modules_of("client")
         self._trees = {role: peers.module_tree(self.cache, self.kernels[role], options.peers[role],
@@ -108,41 +109,45 @@ class Lab:
 
     @property
     def client2(self) -> Machine:
-        return self.machines[SECOND]
+        return self.machines["client2"]
+
+    @property
+    def server2(self) -> Machine:
+        return self.machines["server2"]
 
     def ours(self, role: str) -> bool:
         return self.options.peers[role] == "ours"
 
     def boot(self, cpus: int | None = None, installed: bool = False, nics: int | None = None,
-             possible: int = 0, clients: int = 1) -> None:
+             possible: int = 0, more: tuple[str, ...] = ()) -> None:
         """Make sure that all machines run, with this number of CPUs each, and of cables between them;
-        `installed`: newly installed systems; `possible`: CPUs that their kernels are ready for, if not these."""
-        wanted = (cpus or self.options.cpus, possible, nics or NICS, clients)
+        `installed`: newly installed systems; `possible`: CPUs that their kernels are ready for, if not these;
+        `more`: machines besides a server and a client, of MORE."""
+        wanted = (cpus or self.options.cpus, possible, nics or NICS, more)
         if self.machines and (self.shape != wanted or self.installed or installed):
             self.shutdown()
         if not self.machines:
-            self.cpus, self.possible, self.nics, self.clients = wanted
-            roles = ROLES if clients == 1 else (*ROLES, SECOND)
-            if clients == 1:
-                self.cables += [Cable() for _ in range(self.nics - len(self.cables))]
+            self.cpus, self.possible, self.nics, self.more = wanted
+            if more:
+                self.switches += [Switch(len(ROLES + MORE)) for _ in range(self.nics - len(self.switches))]
             else:
-                self.switches += [Switch(len(roles)) for _ in range(self.nics - len(self.switches))]
+                self.cables += [Cable() for _ in range(self.nics - len(self.cables))]
             self.installed = installed
             self.boots += 1
-            self.machines = {role: self._machine(role) for role in roles}
+            self.machines = {role: self._machine(role) for role in (*ROLES, *more)}
         self._start(*(m for m in self.machines.values() if not m.alive))
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
+    def shape(self) -> tuple[int, int, int, tuple[str, ...]]:
         """What boot() was asked for."""
-        return self.cpus, self.possible, self.nics, self.clients
+        return self.cpus, self.possible, self.nics, self.more
 
     def _ends(self, n: int) -> list[End]:
         """Of the cables to a machine."""
-        return [wire.ends[n] for wire in (self.cables if self.clients == 1 else self.switches)[:self.nics]]
+        return [wire.ends[n] for wire in (self.switches if self.more else self.cables)[:self.nics]]
 
     def _machine(self, role: str) -> Machine:
-        n = (*ROLES, SECOND).index(role)
+        n = (*ROLES, *MORE).index(role)
         kind = kind_of(role)
         disk = None
         if self.installed:
@@ -210,11 +215,11 @@ class Lab:
     def cleanup(self) -> list[str]:
         """Unmap, unload and unmount everything; a complaint for each thing that could not be."""
         problems: list[str] = []
-        for role, script in (("client", CLEAN_CLIENT), (SECOND, CLEAN_CLIENT), ("server", CLEAN_SERVER)):
-            machine = self.machines.get(role)
-            if machine and machine.alive:
+        # Clients first.
+        for role, machine in sorted(self.machines.items()):
+            if machine.alive:
                 try:
-                    result = machine.try_run(script, 90)
+                    result = machine.try_run(CLEAN[kind_of(role)], 90)
                     if not result.ok:
                         problems.append(f"{role}: can't clean up: {result.out.strip()[-600:]}")
                 except MachineError as e:
@@ -277,6 +282,8 @@ losetup -D
 unload null_blk brd scsi_debug
 exit $fail
 """
+
+CLEAN = {"client": CLEAN_CLIENT, "server": CLEAN_SERVER}
 
 
 def _kvm_works(image: Path) -> bool:

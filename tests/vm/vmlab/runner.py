@@ -31,7 +31,7 @@ def in_order(scenarios: list[Scenario], options: Options) -> list[Scenario]:
     """The longest first, so that several laboratories end together; those that need the same machines, which they
     share, side by side; last what leaves no machine behind."""
     return sorted(scenarios, key=lambda s: (s.spoils, not s.installed, s.cpus or options.cpus, s.possible, s.nics,
-                                            s.clients, not s.slow))
+                                            s.more, not s.slow))
 
 
 def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
@@ -39,7 +39,7 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     leaks: list[str] | None = None
     for scenario in scenarios:
-        wanted = (scenario.cpus or lab.options.cpus, scenario.possible, scenario.nics or NICS, scenario.clients)
+        wanted = (scenario.cpus or lab.options.cpus, scenario.possible, scenario.nics or NICS, scenario.more)
         if lab.machines and (scenario.spoils or scenario.installed or lab.installed or lab.shape != wanted):
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
@@ -86,7 +86,7 @@ def run_one(lab: Lab, scenario: Scenario) -> Outcome:
     verdict = "passed"
     count = 1
     try:
-        lab.boot(scenario.cpus, scenario.installed, scenario.nics, scenario.possible, scenario.clients)
+        lab.boot(scenario.cpus, scenario.installed, scenario.nics, scenario.possible, scenario.more)
         lab.mark(scenario.name)
         try:
             count = scenario.module.run(lab, **scenario.variant) or 1

@@ -10,7 +10,7 @@ and may have
     CPUS                  CPUs of each machine
     POSSIBLE              CPUs that their kernels are ready for, if not these
     NICS                  cables between the machines
-    CLIENTS               2: there is a second client machine, lab.client2
+    MORE                  "client2", "server2": machines besides the two, lab.client2 and lab.server2
     KINDS                 kernels that it makes sense on; stock: all of Debian's
     INTEROP               True: also run against the in-tree modules, in both directions
     SLOW                  takes a minute or more
@@ -53,7 +53,7 @@ class Scenario:
     spoils: bool = False
     installed: bool = False
     by_hand: bool = False
-    clients: int = 1
+    more: tuple[str, ...] = ()
 
 
 def load(path: Path) -> list[Scenario]:
@@ -74,7 +74,7 @@ def load(path: Path) -> list[Scenario]:
                      tuple(getattr(module, "KINDS", Scenario.kinds)), getattr(module, "SLOW", False),
                      getattr(module, "INTEROP", False), getattr(module, "SPOILS", False),
                      getattr(module, "INSTALLED", False),
-                     by_hand if isinstance(by_hand, bool) else key in by_hand, getattr(module, "CLIENTS", 1))
+                     by_hand if isinstance(by_hand, bool) else key in by_hand, tuple(getattr(module, "MORE", ())))
             for key, variant in variants.items()]
 
 

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from vmlab import debian
 from vmlab.lab import Lab
 
 from . import (TOP, connecting, cpus, fairness, flood, goals, memory, plan, quick as check, recovery, report, rounds,
@@ -101,9 +102,10 @@ def quick(args: argparse.Namespace) -> int:
         return [r for r in ratios if int(r.load.rpartition("-")[2]) in judged_depths
                 and (not args.modules_only or r.goal.title in check.MODULES)]
 
-    stored = judged(check.stored_ratios())
     lab = Lab(session.options(args.modules))
+    series = debian.series(lab.kernel.release)
     try:
+        stored = judged(check.stored_ratios(series, not args.update))
         least = args.rounds or (3 if args.update else 2)
         figures = rounds.run(lab, _stacks(lab, wanted), [Section("random", "", loads)], least,
                              most=0 if args.rounds or args.update else check.MOST_ROUNDS,
@@ -115,8 +117,8 @@ def quick(args: argparse.Namespace) -> int:
     print("\n".join(goals.table(found)))
     found = chosen(found)
     if args.update:
-        check.update(found, figures)
-        stored = judged(check.stored_ratios())
+        check.update(found, figures, series)
+        stored = judged(check.stored_ratios(series))
     lines, passed, failed = check.compare(found, stored, problems)
     text = f"{passed} passed, {failed} failed"
     print("\n".join(["", *lines, text]))

@@ -21,8 +21,13 @@ DEPTH = 32
 MOST_ROUNDS = 6
 
 
-def stored_ratios() -> Any:
-    return json.loads(BASELINE.read_text(encoding="utf-8"))
+def stored_ratios(series: str, needed: bool = True) -> Any:
+    """Those of a series of kernels, whose code and whose distribution's compiler are part of them. None that are
+    needed: there is nothing to judge by."""
+    stored = json.loads(BASELINE.read_text(encoding="utf-8"))
+    if needed and series not in stored["series"]:
+        raise ValueError(f"no ratios are stored for kernels {series}: --update")
+    return {"tolerance": stored["tolerance"], **stored["series"].get(series, {"ratios": {}, "lines": {}})}
 
 
 def of_modules(stored: Any) -> Any:
@@ -108,13 +113,14 @@ def line_of(r: Ratio, figures: Figures) -> dict[str, float] | None:
     return {"batches": round(here, 3), "slope": round((more - cost) / (there - here) / peer, 3)}
 
 
-def update(found: list[Ratio], figures: Figures) -> None:
+def update(found: list[Ratio], figures: Figures, series: str) -> None:
     """Store these ratios; others, and how much worse one may become, stay as they are."""
-    stored = stored_ratios()
+    stored = json.loads(BASELINE.read_text(encoding="utf-8"))
+    here = stored["series"].setdefault(series, {"ratios": {}, "lines": {}})
     for r in found:
-        stored["ratios"][r.key] = round(r.value, 3)
-        stored["lines"].pop(r.key, None)
+        here["ratios"][r.key] = round(r.value, 3)
+        here["lines"].pop(r.key, None)
         line = line_of(r, figures)
         if line:
-            stored["lines"][r.key] = line
+            here["lines"][r.key] = line
     BASELINE.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """A cluster of client machines under Debian's Corosync, Pacemaker and sbd.
 
-Their programs are not installed on the host, whose services would start: they come from Debian's packages into the
-cache, and lie in the machines over what the host has in /usr, with this project's program, agents and rules for udev.
+No systemd starts the daemons there: this does.
 """
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
-from . import debian, make, rnbd
-from .admin import PROGRAM
-from .cache import Cache, digest
+from . import debian, programs, rnbd
 from .lab import Lab
 from .machine import Machine
 
 PACKAGES = ["pacemaker", "pacemaker-cli-utils", "corosync", "sbd", "pcs"]
 FENCE = {debian.TRIXIE.name: "fence-agents-sbd"}  # an agent for each device, which Debian 12 has in one package
-# What pcs's daemon needs, which is not used: there is one administrator here.
-UNUSED = ("ruby", "libruby", "puma", "python3-boto", "python3-s3", "python3-suds")
 NIC = 1  # the network of the cluster; the disks are on the other one
 
 # Installed systems have these from the maintainer's scripts.
@@ -28,57 +20,17 @@ grep -q ^hacluster /etc/passwd || {
     echo hacluster:x:189:189::/var/lib/pacemaker:/usr/sbin/nologin >>/etc/passwd
     echo haclient:x:189: >>/etc/group
 }
-mkdir -p /run/programs /run/modules /etc/corosync /etc/pacemaker /etc/default /var/log/pacemaker /var/log/cluster \
+mkdir -p /etc/corosync /etc/pacemaker /etc/default /var/log/pacemaker /var/log/cluster \
     /var/lib/corosync /var/lib/pacemaker/cib /var/lib/pacemaker/pengine /var/lib/pacemaker/blackbox \
-    /var/lib/pacemaker/cores /run/resource-agents /run/crm /run/lock /var/lib/pcsd /var/log/pcsd
-ln -sfn /run /var/run
+    /var/lib/pacemaker/cores /run/resource-agents /run/crm /var/lib/pcsd /var/log/pcsd
 mkdir -p /etc/alternatives
 ln -sf /usr/bin/which.debianutils /etc/alternatives/which
 # Agents of Debian 13 are written for the one on which they depend there.
 awk=/usr/bin/mawk
 [ ! -x /usr/bin/gawk ] || awk=/usr/bin/gawk
 ln -sf $awk /etc/alternatives/awk
-tar -xf /share/programs.tar -C /run/programs
-mkdir -p /run/programs/usr/lib/ocf/resource.d/rnbd /etc/udev/rules.d
-cp /share/rnbd-disk /share/rnbd-export /run/programs/usr/lib/ocf/resource.d/rnbd
-cp /share/rnbdadm /run/programs/usr/sbin
-cp /share/60-rnbd.rules /etc/udev/rules.d
 chown -R hacluster:haclient /var/lib/pacemaker /var/log/pacemaker /run/crm
-mount --bind /usr/lib/modules /run/modules
-mount -t overlay -o lowerdir=/run/programs/usr:/usr usr /usr
-mount --bind /run/modules /usr/lib/modules
-/usr/lib/systemd/systemd-udevd --daemon
 """
-
-
-def programs(cache: Cache) -> Path:
-    """An archive of everything that Debian's packages bring; `usr` is its only folder."""
-    wanted = [*PACKAGES, FENCE.get(debian.codename(), "fence-agents")]
-    install = ["apt-get", "-y", "-q", "--no-install-recommends", "-o", "APT::Sandbox::User=root",
-               "-o", "Debug::NoLocking=1"]
-    # What is installed on the host is there already.
-    missing = [line.split()[1] for line in debian.output(*install, "install", "--print-uris", *wanted).splitlines()
-               if line.startswith("'")]
-
-    def build(folder: Path) -> None:
-        debs, tree = folder / "debs", folder / "tree"
-        (debs / "partial").mkdir(parents=True)
-        (tree / "usr").mkdir(parents=True)
-        done = subprocess.run([*install, "-o", f"Dir::Cache::archives={debs}", "install", "--download-only", *wanted],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode:
-            raise debian.KernelError(f"can't download {' '.join(wanted)}:\n{done.stdout[-1000:]}")
-        for deb in sorted(debs.glob("*.deb")):
-            if not deb.name.startswith(UNUSED):
-                subprocess.run(["dpkg-deb", "-x", str(deb), str(tree)], check=True)
-        if (tree / "lib").is_dir():  # in a Debian that has packages for a /lib of its own
-            subprocess.run(["cp", "-r", str(tree / "lib/."), str(tree / "usr/lib")], check=True)
-        subprocess.run(["tar", "-C", str(tree), "--exclude=usr/share/doc", "--exclude=usr/share/man",
-                        "--exclude=usr/share/locale", "-cf", str(folder / "programs.tar"), "usr"], check=True)
-        for rest in (debs, tree):
-            subprocess.run(["rm", "-r", str(rest)], check=True)
-
-    return cache.entry("cluster", ["1", digest(sorted(missing))], build) / "programs.tar"
 
 
 def corosync(nodes: list[Machine]) -> str:
@@ -92,10 +44,8 @@ def corosync(nodes: list[Machine]) -> str:
 
 
 def prepare(lab: Lab, machine: Machine) -> None:
-    """The programs, and udev, which knows our disks."""
-    top = make.TOP / "packaging"
-    for file in (programs(lab.cache), PROGRAM, *(top / "ocf").iterdir(), top / "etc/60-rnbd.rules"):
-        machine.put(file)
+    """The programs, and what the packages' scripts do."""
+    programs.install(lab, machine, [*PACKAGES, FENCE.get(debian.codename(), "fence-agents")])
     machine.run(PREPARE, 120)
 
 

@@ -59,7 +59,7 @@ class QemuMachine(Machine):
         super().__init__(spec, ends)
         self._accel = accel
         self._monitor: Monitor | None = None
-        self.disks: list[Path] = []  # sockets of NBD servers; from the next start on they are there
+        self.disks: list[Path] = []  # sockets of NBD servers, or files; from the next start on they are there
 
     def _launch(self, folder: Path, share: Path) -> tuple[list[str], list[int], socket.socket]:
         spec = self.spec
@@ -107,7 +107,10 @@ class QemuMachine(Machine):
         # The only kind of disk of QEMU that knows FUA: it becomes a write and a flush.
         args += ["-device", "virtio-scsi-pci,id=scsi,romfile="] if self.disks else []
         for n, path in enumerate(self.disks):
-            args += ["-blockdev", f"driver=nbd,node-name=disk{n},server.type=unix,server.path={path}",
+            # A file may be another machine's disk, too.
+            what = f"driver=nbd,server.type=unix,server.path={path}" if path.is_socket() else \
+                f"driver=file,filename={path},locking=off"
+            args += ["-blockdev", f"{what},node-name=disk{n}",
                      "-device", f"scsi-hd,bus=scsi.0,scsi-id={n},drive=disk{n},wwn={FIRST_WWN + n},dpofua=on,"
                                 "write-cache=on"]
         if self.disks:  # beside them one of zeroes that has a serial number, and nothing else to be known by

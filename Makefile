@@ -18,7 +18,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
-.PHONY: matrix soak bench bench-modules
+.PHONY: cluster matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
 # What users have of this.
@@ -124,6 +124,11 @@ matrix:
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix
 
+# Everything of more machines than two; the short ones are in `make vm`, too.
+cluster: rnbdadm
+	$(lab) $(MAKE) modules
+	$(lab) tests/vm/run --logs build/cluster cluster moving-server two-servers multipath-tools
+
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.
 soak:
 	$(lab) $(MAKE) modules
@@ -192,6 +197,7 @@ help:
 #? make vm-arm64, vm-arm64-6.12, vm-arm64-7.3, vm-arm64-16k  on a pair of emulated arm64 machines
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it
+#? make cluster     more machines than two: Pacemaker on clients and on servers, mirrors, multipath-tools
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow
 #? make test        all of these; installs the Debian packages that they need

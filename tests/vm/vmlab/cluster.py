@@ -50,14 +50,19 @@ def prepare(lab: Lab, machine: Machine) -> None:
 
 
 def start(nodes: list[Machine]) -> None:
-    """Corosync, sbd and Pacemaker of all machines, until each sees all of them."""
+    """All machines, until each sees all of them."""
     for node in nodes:
-        rnbd.write(node, "/etc/corosync/corosync.conf", corosync(nodes))
-        node.run("modprobe softdog\ncorosync\nset -a; . /etc/default/sbd; set +a\nsbd -p /run/sbd.pid watch\n"
-                 "setsid pacemakerd >/var/log/pacemaker/out 2>&1 </dev/null &", 60)
+        join(node, nodes)
     for node in nodes:
         rnbd.wait_until(node, f"[ $(crm_mon -1 -n | grep -c '^ *. Node.*online') = {len(nodes)} ]", 300,
                         "all machines are online")
+
+
+def join(node: Machine, nodes: list[Machine]) -> None:
+    """Start Corosync, sbd and Pacemaker of one machine of these."""
+    rnbd.write(node, "/etc/corosync/corosync.conf", corosync(nodes))
+    node.run("modprobe softdog\ncorosync\nset -a; . /etc/default/sbd; set +a\nsbd -p /run/sbd.pid watch\n"
+             "setsid pacemakerd >/var/log/pacemaker/out 2>&1 </dev/null &", 60)
 
 
 def stop(node: Machine) -> None:

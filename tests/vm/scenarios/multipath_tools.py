@@ -27,17 +27,17 @@ def serve(lab: Lab, machine: Machine) -> None:
     rnbd.make_export(machine, "san", disk)
 
 
-def reads(lab: Lab, name: str) -> int:
-    return int(lab.client.run(f"cat /sys/block/{name}/stat").split()[0])
+def writes(lab: Lab, name: str) -> int:
+    """What looks whether a disk is there reads only."""
+    return int(lab.client.run(f"cat /sys/block/{name}/stat").split()[4])
 
 
 def used(lab: Lab, name: str, other: str) -> None:
-    """I/O goes to this one of the two, and none to the other but for what looks whether it is there."""
-    before = [reads(lab, n) for n in (name, other)]
-    rnbd.wait_until(lab.client, f"set -- $(cat /sys/block/{name}/stat); [ $1 -gt {before[0] + 200} ]", 60,
+    """I/O goes to this one of the two, and none to the other."""
+    before = [writes(lab, n) for n in (name, other)]
+    rnbd.wait_until(lab.client, f"set -- $(cat /sys/block/{name}/stat); [ $5 -gt {before[0] + 200} ]", 60,
                     f"{name} is used")
-    beside = reads(lab, other) - before[1]
-    rnbd.check(beside < 100, f"{beside} reads of {other}, which is not the one to use")
+    rnbd.equal(writes(lab, other), before[1], f"writes of {other}, which is not the one to use")
 
 
 def run(lab: Lab) -> None:

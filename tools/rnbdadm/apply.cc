@@ -6,6 +6,7 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <rnbd/pure/map_options.hh>
@@ -91,11 +92,16 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 	for (const SessionConfig &wanted : config.sessions)
 		if (const Session *session = find_session(sessions, wanted.name))
 			compare_session(host, wanted, *session, extra, found);
-	std::vector<Device> devices = read_devices(host);
+	const std::vector<Device> devices = read_devices(host);
+	using Mapping = std::pair<std::string, std::string>;
+	std::map<Mapping, const Device *> running_devices;
+	for (const Device &device : devices)
+		running_devices.emplace(Mapping(device.session, device.device_path), &device);
 	for (const DeviceConfig &wanted : config.devices) {
-		auto device = mapped(host, wanted.request.session, wanted.request.device_path);
-		if (device)
-			compare_device(wanted, *device, found);
+		auto at =
+		    running_devices.find({wanted.request.session, wanted.request.device_path});
+		if (at != running_devices.end())
+			compare_device(wanted, *at->second, found);
 		else
 			found.push_back({"device " + wanted.name, "mapping",
 					 wanted.request.session + ":" + wanted.request.device_path,
@@ -147,13 +153,19 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 
 namespace {
 
+std::optional<Session> running_session(const Host &host, const std::string &name)
+{
+	if (!host.exists(fmt::format("{}/{}", kRtrsClient, name)))
+		return std::nullopt;
+	return read_session(host, false, name);
+}
+
 // With addresses for names. What nobody knows is said, and left out; Failure if nothing is left:
 // that may pass by itself, so it is no mistake of the configuration.
 SessionConfig with_addresses(Call &call, const SessionConfig &wanted)
 {
-	const std::vector<Session> sessions = read_sessions(call.host, false);
-	ResolvedPaths resolved =
-	    resolve_paths(call.host, wanted, find_session(sessions, wanted.name));
+	const std::optional<Session> running = running_session(call.host, wanted.name);
+	ResolvedPaths resolved = resolve_paths(call.host, wanted, running ? &*running : nullptr);
 	for (const ResolvedPaths::Missing &m : resolved.missing) {
 		const Failure failure(
 		    Exit::Failed,
@@ -173,8 +185,7 @@ SessionConfig with_addresses(Call &call, const SessionConfig &wanted)
 bool apply_session(Call &call, const SessionConfig &wanted)
 {
 	bool changed = false;
-	std::vector<Session> sessions = read_sessions(call.host, false);
-	const Session *session = find_session(sessions, wanted.name);
+	const std::optional<Session> session = running_session(call.host, wanted.name);
 	if (!session)
 		return false;
 	// It may lead to another server.
@@ -221,7 +232,7 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 	std::optional<SessionConfig> session;
 	if (configured)
 		session = with_addresses(call, *configured);
-	auto device = mapped(call.host, wanted.request.session, wanted.request.device_path);
+	auto device = find_device(call.host, wanted.request.session, wanted.request.device_path);
 	if (!device) {
 		// An existing session gets its missing paths first: those that it has may be dead.
 		if (session)
@@ -267,10 +278,11 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 std::string apply_export(Call &call, const ExportConfig &wanted)
 {
 	need_exports(call.host);
-	for (const Export &running : read_exports(call.host))
-		if (running.name == wanted.request.name)
-			return change_export(call, running, wanted.request) ? "changed"
-									    : "unchanged";
+	const std::string &name = wanted.request.name;
+	if (call.host.exists(kExports + "/" + name))
+		return change_export(call, read_export(call.host, name), wanted.request)
+			   ? "changed"
+			   : "unchanged";
 	add_export(call, wanted.request);
 	return "exported";
 }

@@ -4,7 +4,9 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -117,14 +119,16 @@ Exit apply(Call &call)
 			      call.has(opt::kExports) || !call.has(opt::kDevices))
 		: plan_of_names(config, call.arguments);
 	std::vector<Json> rows;
+	std::set<std::array<std::string, 3>> reported;
 	auto report = [&](const std::string &kind, const std::string &name,
 			  const std::string &result) {
+		if (!reported.insert({kind, name, result}).second)
+			return;
 		Json row;
 		row["object"] = kind;
 		row["name"] = name;
 		row["result"] = result;
-		if (std::find(rows.begin(), rows.end(), row) == rows.end())
-			rows.push_back(row);
+		rows.push_back(row);
 	};
 	std::vector<std::string> lines;
 	for (const Mistake &m : plan.mistakes) {

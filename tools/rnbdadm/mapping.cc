@@ -134,15 +134,6 @@ void check_request(const Host &host, const MapRequest &request)
 		throw Failure(Exit::Usage, fmt::format("the kernel would refuse '{}'", line));
 }
 
-std::optional<Device> mapped(const Host &host, const std::string &session,
-			     const std::string &device_path)
-{
-	for (const Device &device : read_devices(host))
-		if (device.session == session && device.device_path == device_path)
-			return device;
-	return std::nullopt;
-}
-
 namespace {
 
 // What the module did not take: said, or done.
@@ -212,7 +203,7 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 {
 	check_request(call.host, request);
 	need_client(call.host);
-	if (auto there = mapped(call.host, request.session, request.device_path))
+	if (auto there = find_device(call.host, request.session, request.device_path))
 		throw Failure(Exit::Exists,
 			      fmt::format("{} is mapped in session {} already, as {}",
 					  request.device_path, request.session, there->node()));
@@ -225,14 +216,14 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 	}
 	std::optional<Device> device;
 	if (!call.wait_for([&] {
-		    return (device = mapped(call.host, request.session, request.device_path))
+		    return (device = find_device(call.host, request.session, request.device_path))
 			.has_value();
 	    }))
 		throw Failure(
 		    Exit::TimedOut,
 		    fmt::format("{} is mapped, but its disk did not appear", request.device_path));
 	set_what_follows(call, request, *device);
-	return mapped(call.host, request.session, request.device_path);
+	return find_device(call.host, request.session, request.device_path);
 }
 
 namespace {

@@ -34,10 +34,6 @@ void check_request(const Host &host, const MapRequest &request);
 // there is never a disk without it. Failure (Missing) for a proof that was asked for from a module
 // that knows none: it would connect without.
 std::string map_line(const Host &host, const MapRequest &request);
-// The disk of a mapping, if it exists.
-std::optional<Device> mapped(const Host &host, const std::string &session,
-			     const std::string &device_path);
-
 // What the module does not take with the mapping follows it. Nothing with --dry-run, which says all
 // that would be written.
 std::optional<Device> map_device(Call &call, const MapRequest &request);

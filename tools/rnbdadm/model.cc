@@ -2,10 +2,12 @@
 // The client's objects: sessions, paths, disks; what both sides share.
 #include "model.hh"
 
+#include "disk_users.hh"
 #include "failure.hh"
 #include "text.hh"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -150,6 +152,8 @@ Path read_path(const Host &host, const Session &session, const std::string &name
 	return path;
 }
 
+} // namespace
+
 Session read_session(const Host &host, bool server, const std::string &name)
 {
 	Session session;
@@ -175,37 +179,7 @@ Session read_session(const Host &host, bool server, const std::string &name)
 	return session;
 }
 
-// Names of the disk and its partitions, as in /proc/self/mountinfo: major:minor.
-std::vector<std::string> numbers_of(const Host &host, const std::string &disk)
-{
-	std::string folder = "/sys/block/" + disk;
-	std::vector<std::string> numbers = {trim(host.text(folder + "/dev"))};
-	for (const std::string &name : host.list(folder))
-		if (name.starts_with(disk))
-			numbers.push_back(trim(host.text(folder + "/" + name + "/dev")));
-	return numbers;
-}
-
-void read_users(const Host &host, Device &device)
-{
-	std::string folder = "/sys/block/" + device.name;
-	device.holders = host.list(folder + "/holders");
-	for (const std::string &name : host.list(folder))
-		if (name.starts_with(device.name))
-			for (const std::string &holder :
-			     host.list(folder + "/" + name + "/holders"))
-				device.holders.push_back(holder);
-	std::vector<std::string> numbers = numbers_of(host, device.name);
-	for (const std::string &line : split(host.text("/proc/self/mountinfo"), "\n")) {
-		std::vector<std::string> words = split(line);
-		if (words.size() > 4 && !words[2].empty() &&
-		    std::count(numbers.begin(), numbers.end(), words[2]))
-			device.mounts.push_back(words[4]);
-	}
-	for (const std::string &line : split(host.text("/proc/swaps"), "\n"))
-		if (line.starts_with(device.node()))
-			device.mounts.push_back("swap");
-}
+namespace {
 
 // Documentation/block/stat.rst: reads, merged, sectors, ms, writes, merged, sectors, ms, ...
 void read_disk_counts(const Host &host, Device &device)
@@ -251,35 +225,68 @@ Device read_device(const Host &host, const std::string &name)
 			device.retries = count;
 	}
 	read_disk_counts(host, device);
-	read_users(host, device);
 	device.owner = owner_of(host, device);
 	return device;
 }
 
-std::vector<Device> read_devices(const Host &host)
+namespace {
+
+std::vector<std::string> disk_names(const Host &host)
 {
-	std::vector<Device> devices;
+	std::vector<std::string> names;
 	for (const std::string &name : host.list("/sys/block"))
 		if (name.starts_with("rnbd") && host.exists("/sys/block/" + name + "/rnbd/session"))
-			devices.push_back(read_device(host, name));
+			names.push_back(name);
+	return names;
+}
+
+} // namespace
+
+std::vector<Device> read_devices(const Host &host)
+{
+	const DiskUsers users(host);
+	std::vector<Device> devices;
+	for (const std::string &name : disk_names(host)) {
+		devices.push_back(read_device(host, name));
+		users.find(devices.back());
+	}
 	return devices;
+}
+
+std::optional<Device> find_device(const Host &host, const std::string &session,
+				  const std::string &device_path)
+{
+	auto is = [&](const std::string &name) {
+		const std::string folder = "/sys/block/" + name + "/rnbd";
+		return trim(host.text(folder + "/session")) == session &&
+		       trim(host.text(folder + "/mapping_path")) == device_path;
+	};
+	// The module has a link for each, but where its name would be too long.
+	const std::string linked = host.link(
+	    fmt::format("{}/{}@{}", kMappings, replace_all(device_path, "/", "!"), session));
+	if (!linked.empty() && is(linked))
+		return read_device(host, linked);
+	for (const std::string &name : disk_names(host))
+		if (is(name))
+			return read_device(host, name);
+	return std::nullopt;
 }
 
 std::vector<Session> read_sessions(const Host &host, bool server)
 {
+	std::unordered_map<std::string, std::size_t> devices; // by session
+	if (server)
+		for (const Opened &opened : read_opened(host))
+			devices[opened.session]++;
+	else
+		for (const std::string &name : disk_names(host))
+			devices[trim(host.text("/sys/block/" + name + "/rnbd/session"))]++;
 	std::vector<Session> sessions;
 	for (const std::string &name : host.list(server ? kRtrsServer : kRtrsClient))
-		if (name != "ctl")
+		if (name != "ctl") {
 			sessions.push_back(read_session(host, server, name));
-	if (server) {
-		for (const Opened &opened : read_opened(host))
-			for (Session &session : sessions)
-				session.devices += session.name == opened.session;
-	} else {
-		for (const Device &device : read_devices(host))
-			for (Session &session : sessions)
-				session.devices += session.name == device.session;
-	}
+			sessions.back().devices = devices[name];
+		}
 	return sessions;
 }
 

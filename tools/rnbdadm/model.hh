@@ -12,6 +12,7 @@ inline const std::string kRnbdServer = "/sys/class/rnbd-server";
 inline const std::string kRtrsClient = "/sys/class/rtrs-client";
 inline const std::string kRtrsServer = "/sys/class/rtrs-server";
 inline const std::string kMapDevice = "/sys/class/rnbd-client/ctl/map_device";
+inline const std::string kMappings = "/sys/class/rnbd-client/ctl/devices"; // links
 inline const std::string kExports = "/sys/kernel/config/rnbd/exports";
 
 using Number = std::optional<std::uint64_t>;
@@ -138,13 +139,20 @@ void need_server(const Host &host);
 void need_modules(const Host &host);
 
 std::vector<Device> read_devices(const Host &host);
+// One of them, and that of a mapping, much cheaper than all: who uses it is not looked for.
 Device read_device(const Host &host, const std::string &name);
+std::optional<Device> find_device(const Host &host, const std::string &session,
+				  const std::string &device_path);
 std::vector<Session> read_sessions(const Host &host, bool server);
+// One of them, whose devices nobody has counted; without paths if there is none of this name.
+Session read_session(const Host &host, bool server, const std::string &name);
 // Of both sides, the client's first.
 std::vector<Session> all_sessions(const Host &host);
 std::vector<Path> all_paths(const Host &host);
 std::vector<Opened> read_opened(const Host &host);
 std::vector<Export> read_exports(const Host &host);
+// One of them, which exists.
+Export read_export(const Host &host, const std::string &name);
 std::vector<HcaPort> read_hcas(const Host &host);
 
 // Which mappings this program made, as the kernel was told with the mapping. Modules that take no

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ namespace rnbdadm {
 namespace {
 
 // From the last part of its path, with what a name may not hold left out.
-std::string name_for(const Device &device, std::vector<std::string> &taken)
+std::string name_for(const Device &device, std::map<std::string, int> &taken)
 {
 	std::string base = device.owner;
 	if (base.empty() || base == "-") {
@@ -26,10 +27,11 @@ std::string name_for(const Device &device, std::vector<std::string> &taken)
 		if (base.empty())
 			base = device.name;
 	}
+	// How often each was asked for, so that what was tried for one is not tried for the next.
 	std::string name = base;
-	for (int n = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); n++)
-		name = fmt::format("{}-{}", base, n);
-	taken.push_back(name);
+	for (int &n = taken[base]; taken.contains(name) && n > 0;)
+		name = fmt::format("{}-{}", base, ++n);
+	taken[name]++;
 	return name;
 }
 
@@ -73,7 +75,7 @@ std::string saved_config(const Host &host, const Config &known)
 			if (auto value = running_value(host, session.name, setting))
 				text += fmt::format("{} = {}\n", setting.name, *value);
 	}
-	std::vector<std::string> taken;
+	std::map<std::string, int> taken;
 	for (const Device &device : devices) {
 		text += fmt::format("\n[device {}]\nsession = {}\ndevice = {}\naccess = {}\n",
 				    name_for(device, taken), device.session, device.device_path,

@@ -29,27 +29,31 @@ std::vector<Opened> read_opened(const Host &host)
 	return all;
 }
 
+Export read_export(const Host &host, const std::string &name)
+{
+	Export e;
+	e.name = name;
+	e.folder = kExports + "/" + name;
+	e.device_path = trim(host.text(e.folder + "/device_path"));
+	e.access = trim(host.text(e.folder + "/access"));
+	auto list = [&](const char *file) -> Text {
+		auto text = host.read(e.folder + file);
+		return text ? Text(join(split(*text), " ")) : std::nullopt;
+	};
+	e.clients = list("/allowed_sessions");
+	e.keys = list("/allowed_keys");
+	e.addresses = list("/allowed_addresses");
+	e.enabled = list("/enable");
+	e.users = host.number(e.folder + "/users");
+	e.denied = host.number(e.folder + "/denied");
+	return e;
+}
+
 std::vector<Export> read_exports(const Host &host)
 {
 	std::vector<Export> all;
-	for (const std::string &name : host.list(kExports)) {
-		Export e;
-		e.name = name;
-		e.folder = kExports + "/" + name;
-		e.device_path = trim(host.text(e.folder + "/device_path"));
-		e.access = trim(host.text(e.folder + "/access"));
-		auto list = [&](const char *file) -> Text {
-			auto text = host.read(e.folder + file);
-			return text ? Text(join(split(*text), " ")) : std::nullopt;
-		};
-		e.clients = list("/allowed_sessions");
-		e.keys = list("/allowed_keys");
-		e.addresses = list("/allowed_addresses");
-		e.enabled = list("/enable");
-		e.users = host.number(e.folder + "/users");
-		e.denied = host.number(e.folder + "/denied");
-		all.push_back(e);
-	}
+	for (const std::string &name : host.list(kExports))
+		all.push_back(read_export(host, name));
 	return all;
 }
 

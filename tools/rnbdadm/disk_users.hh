@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who uses disks of this machine: file systems, swap, and devices on top of them.
+#pragma once
+
+#include "model.hh"
+
+#include <unordered_map>
+
+namespace rnbdadm {
+
+// What is mounted and swapped on at one moment: read once, asked for many disks.
+class DiskUsers {
+public:
+	explicit DiskUsers(const Host &host);
+
+	// The mounts and holders of a disk and of its partitions; its name is set.
+	void find(Device &device) const;
+
+private:
+	const Host &host_;
+	std::unordered_multimap<std::string, std::string> mounts_; // by major:minor
+	std::vector<std::string> swaps_;			   // nodes
+};
+
+} // namespace rnbdadm

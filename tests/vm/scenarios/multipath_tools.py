@@ -81,7 +81,7 @@ def fail_over(lab: Lab) -> None:
     try:
         rnbd.wait_until(lab.client, f"[ -b {joined} ] && [ $({look} | grep -c 'active ready') = 2 ]", 60,
                         "both are paths")
-        load = verified_load(lab, joined.removeprefix("/dev/"), depth=4)
+        load = verified_load(lab, joined.removeprefix("/dev/"), depth=16)
         used(lab, near, far)
         lab.server.kill()
         rnbd.wait_until(lab.client, f"{look} | grep -q '{near} .*failed'", LOST, "the path has failed")

@@ -7,6 +7,7 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <map>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -120,13 +121,20 @@ const Entry &needed(const Section &section, const char *key)
 // and so is a device of a session that is, and an export for clients by name while a key is.
 class Reader {
 public:
-	Reader(const Host &host, Sections sections) : host_(host), all_(std::move(sections)) {}
+	Reader(const Host &host, Sections sections) : host_(host), all_(std::move(sections))
+	{
+		for (const Section &section : all_.sections)
+			if (section.kind == "defaults")
+				defaults_.push_back(&section);
+	}
 
 	Config read()
 	{
 		config_.mistakes = all_.mistakes;
 		// What a device inherits must be known before it is read.
 		each("session", [&](const Section &s) { config_.sessions.push_back(session(s)); });
+		for (const SessionConfig &session : config_.sessions)
+			sessions_.emplace(session.name, &session);
 		find_initramfs();
 		each("device", [&](const Section &s) { config_.devices.push_back(device(s)); });
 		// What binds names, before what they open.
@@ -165,10 +173,8 @@ private:
 
 	const Section *session_section(const std::string &name) const
 	{
-		for (const Section &section : all_.sections)
-			if (section.kind == "session" && section.name == name)
-				return &section;
-		return nullptr;
+		auto found = all_.by_name.find({"session", name});
+		return found == all_.by_name.end() ? nullptr : found->second;
 	}
 
 	// The entry in the innermost section that has it, null if none has.
@@ -182,9 +188,9 @@ private:
 				if (const Entry *theirs = session->find(key))
 					return theirs;
 		const Entry *found = nullptr;
-		for (const Section &s : all_.sections)
-			if (s.kind == "defaults" && s.find(key))
-				found = s.find(key);
+		for (const Section *s : defaults_)
+			if (s->find(key))
+				found = s->find(key);
 		if (found && found->bad)
 			throw Failure(Exit::Config,
 				      fmt::format("{} {} has {} of [defaults], where {} is wrong",
@@ -221,8 +227,8 @@ private:
 	const SessionConfig &session_of(const Section &device) const
 	{
 		const std::string &name = needed(device, "session").value;
-		if (const SessionConfig *session = config_.session(name))
-			return *session;
+		if (auto found = sessions_.find(name); found != sessions_.end())
+			return *found->second;
 		if (const Section *section = session_section(name))
 			throw Failure(Exit::Config, fmt::format("its session {} has a mistake: {}",
 								name, section->fault));
@@ -259,12 +265,11 @@ private:
 		request.needs_settings = false;
 		check_request(host_, request);
 		request.paths = session_of(section).paths;
-		for (const DeviceConfig &other : config_.devices)
-			if (other.request.session == request.session &&
-			    other.request.device_path == request.device_path)
-				throw Failure(Exit::Config,
-					      fmt::format("device {} is the same as {}",
-							  config.name, other.name));
+		const auto [first, is_new] =
+		    mappings_.emplace(std::pair(request.session, request.device_path), config.name);
+		if (!is_new)
+			throw Failure(Exit::Config, fmt::format("device {} is the same as {}",
+								config.name, first->second));
 		return config;
 	}
 
@@ -323,8 +328,11 @@ private:
 
 	const Host &host_;
 	Sections all_;
+	std::vector<const Section *> defaults_;
 	Config config_;
-	std::string place_; // of what is at hand
+	std::map<std::string, const SessionConfig *> sessions_;
+	std::map<std::pair<std::string, std::string>, std::string> mappings_; // and whose they are
+	std::string place_;						      // of what is at hand
 };
 
 // A file that is there and cannot be looked at is read all the same: that is where it is reported.

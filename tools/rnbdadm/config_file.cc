@@ -242,11 +242,12 @@ private:
 			mistake(fmt::format("there is no section '{}'{}", kind,
 					    did_you_mean(kind, kKinds)));
 		// The first one holds.
-		for (const Section &other : into_.sections)
-			if (&other != section_ && named && other.kind == kind &&
-			    other.name == name && !name.empty())
-				return mistake(fmt::format("{} {} was described at {} already",
-							   kind, name, other.place));
+		if (!named || name.empty())
+			return;
+		const auto [first, is_new] = into_.by_name.emplace(std::pair(kind, name), section_);
+		if (!is_new)
+			mistake(fmt::format("{} {} was described at {} already", kind, name,
+					    first->second->place));
 	}
 
 	void read_line(const std::string &line)

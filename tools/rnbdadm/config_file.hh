@@ -6,6 +6,7 @@
 #include "host.hh"
 
 #include <list>
+#include <map>
 
 namespace rnbdadm {
 
@@ -46,6 +47,8 @@ struct Section {
 
 struct Sections {
 	std::list<Section> sections;
+	// The first of each kind and name; without [defaults].
+	std::map<std::pair<std::string, std::string>, const Section *> by_name;
 	std::vector<Mistake> mistakes;
 };
 

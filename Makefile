@@ -127,7 +127,7 @@ matrix:
 # Everything of more machines than two; the short ones are in `make vm`, too.
 cluster: rnbdadm
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --logs build/cluster cluster moving-server two-servers multipath-tools
+	$(lab) tests/vm/run --logs build/cluster cluster moving-server two-servers multipath-tools many-sessions
 
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.
 soak:

@@ -92,5 +92,5 @@ def fail_over(lab: Lab) -> None:
         used(lab, near, far)
         end_load(lab, load)
     finally:
-        lab.client.try_run(f"multipath -f {joined}\nmultipathd shutdown\nudevadm control --exit", 60)
+        lab.client.try_run(f"multipath -f {rows[0][2]}\nmultipathd shutdown\nudevadm control --exit", 60)
     lab.client.run("rnbdadm unmap --all")

@@ -64,6 +64,44 @@ double seconds_of(FakeHost &host, const std::string &line)
 
 } // namespace
 
+// The names of disks begin like those of others.
+TEST(RnbdadmScale, SwapIsOnTheDiskThatItNames)
+{
+	FakeHost host;
+	host.client();
+	host.device(10, "store", "/dev/ten");
+	host.device(11, "store", "/dev/eleven");
+	host.put("/proc/swaps", "Filename Type Size Used Priority\n"
+				"/dev/rnbd10 partition 1 0 -2\n/dev/rnbd11p3 partition 1 0 -3");
+	EXPECT_EQ(run_line(host, "list devices -c name,mounts -o csv --no-header").out,
+		  "rnbd0,/srv/data\nrnbd1,\nrnbd10,swap\nrnbd11,swap\n");
+}
+
+// What is mounted several times is shown in the order of mountinfo.
+TEST(RnbdadmScale, MountsKeepTheirOrder)
+{
+	FakeHost host;
+	host.client();
+	std::string mounts;
+	for (const char *where : {"/c", "/a", "/b"})
+		mounts += fmt::format("30 1 252:0 / {} rw - ext4 /dev/rnbd0 rw\n", where);
+	host.put("/proc/self/mountinfo", mounts);
+	EXPECT_EQ(run_line(host, "list devices -c mounts -o csv --no-header").out, "/c /a /b\n\n");
+}
+
+TEST(RnbdadmScale, SavedNamesAreUnique)
+{
+	FakeHost host;
+	host.client();
+	int number = 2;
+	for (const char *path : {"/dev/a/x", "/dev/b/x", "/dev/c/x-2", "/dev/d/x", "/dev/e/x-2"})
+		host.device(number++, "store", path);
+	const std::string text = run_line(host, "save").out;
+	for (const char *name : {"x", "x-2", "x-2-2", "x-3", "x-2-3"})
+		EXPECT_NE(text.find(fmt::format("\n[device {}]\n", name)), std::string::npos)
+		    << name << text;
+}
+
 // Four times as many take four times as long, and sixteen times if each looks at all others.
 TEST(RnbdadmScale, WorkGrowsWithTheNumberOfDisks)
 {

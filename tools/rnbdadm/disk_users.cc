@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+// Who uses disks of this machine.
 #include "disk_users.hh"
 
 #include "text.hh"
@@ -31,7 +32,7 @@ void DiskUsers::find(Device &device) const
 			device.mounts.push_back(at->second);
 	}
 	for (const std::string &node : swaps_)
-		if (node.starts_with(device.node()))
+		if (node == device.node() || node.starts_with(device.node() + "p"))
 			device.mounts.push_back("swap");
 }
 

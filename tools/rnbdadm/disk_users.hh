@@ -4,7 +4,7 @@
 
 #include "model.hh"
 
-#include <unordered_map>
+#include <map>
 
 namespace rnbdadm {
 
@@ -18,8 +18,8 @@ public:
 
 private:
 	const Host &host_;
-	std::unordered_multimap<std::string, std::string> mounts_; // by major:minor
-	std::vector<std::string> swaps_;			   // nodes
+	std::multimap<std::string, std::string> mounts_; // by major:minor, in their order
+	std::vector<std::string> swaps_;		 // nodes
 };
 
 } // namespace rnbdadm

@@ -19,7 +19,7 @@ SLOW = True
 MEGABYTES = 64
 FAR = "tc qdisc add dev {} root netem delay 100ms"  # ten times and more of what a busy machine takes
 TRIES = 8  # multipathd looks every 5 s, or as seldom as every 20 s
-LOST = 7 + 20  # seconds until the heartbeats are missed, and for what an emulated machine does then
+LOST = 35 + 20  # seconds until the heartbeats are missed, and for what an emulated machine does then
 
 
 def serve(lab: Lab, machine: Machine) -> None:

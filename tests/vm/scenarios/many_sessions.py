@@ -17,8 +17,7 @@ SLOW = True
 BY_HAND = True  # minutes: `make cluster`
 COUNT = int(os.environ.get("MANY_SESSIONS", "200"))
 DEPTH, CHUNK = 16, 8192
-# Of a connect on an emulated machine when nobody else does, with proof of all that follows; and for the first attempts,
-# which nobody answers.
+# Seconds that a session may take when all come, and those that the first attempts take, which nobody answers.
 EACH, AWAY = 0.5, 60
 
 

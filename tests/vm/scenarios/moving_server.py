@@ -90,7 +90,6 @@ def move(lab: Lab, nodes: list[Machine], guide: Guide) -> None:
     first.kill()
     rnbd.equal(active(lab, [second], TAKEN_OVER), second, "who serves")
     served(lab, name, 60, "the second server serves")
-    lab.reboot(first.name)
     prepare(lab, first, guide)
     cluster.join(first, nodes)
     second.run(f"pcs resource move vm1 {first.name}", 120)

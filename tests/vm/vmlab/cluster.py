@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A cluster of client machines under Debian's Corosync, Pacemaker and sbd.
+"""A cluster of machines of one kind under Debian's Corosync, Pacemaker and sbd.
 
 No systemd starts the daemons there: this does.
 """

@@ -58,6 +58,7 @@ public:
 	// All of it at once; whoever waits for more finds the time over.
 	rnbdadm::Resolved resolve(const std::string &name) const override
 	{
+		asked.push_back(name);
 		auto found = machines.find(name);
 		return found == machines.end() ? rnbdadm::Resolved{{}, "Name or service not known"}
 					       : rnbdadm::Resolved{found->second, ""};
@@ -96,6 +97,7 @@ public:
 	int input() const override { return standard_input; }
 
 	std::map<std::string, std::vector<std::string>> machines; // by name, with their addresses
+	mutable std::vector<std::string> asked;			  // of the resolver
 	std::vector<rnbdadm::KernelEvent> happens;
 	bool is_root = true;
 	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"

@@ -147,6 +147,31 @@ Exit dump(Call &call)
 	return Exit::Done;
 }
 
+// Those of that name, of client and server. False if there is none.
+bool show_sessions(Call &call, const std::vector<Device> &devices,
+		   const std::vector<Session> &sessions, const std::string &name)
+{
+	std::vector<Json> named;
+	for (const Session &session : sessions)
+		if (session.name == name)
+			named.push_back(nested(session, devices, read_opened(call.host)));
+	if (named.empty())
+		return false;
+	if (call.style.format == Format::Json) {
+		Json j = document();
+		j["sessions"] = named;
+		print_document(call.out, j);
+		return true;
+	}
+	for (const Json &session : named) {
+		if (call.style.format == Format::Csv)
+			print_one(call.out, kSessionKind, session, call.style);
+		else
+			print_tree(call, session);
+	}
+	return true;
+}
+
 // Whatever the word names: a device first, then a session, then a path.
 Exit show(Call &call)
 {
@@ -161,28 +186,18 @@ Exit show(Call &call)
 			throw;
 	}
 	const std::vector<Session> sessions = all_sessions(call.host);
-	std::vector<Json> named;
-	for (const Session &session : sessions)
-		if (session.name == word)
-			named.push_back(nested(session, devices, read_opened(call.host)));
-	if (!named.empty()) {
-		if (call.style.format == Format::Json) {
-			Json j = document();
-			j["sessions"] = named;
-			print_document(call.out, j);
-			return Exit::Done;
-		}
-		for (const Json &session : named) {
-			if (call.style.format == Format::Csv) {
-				print_one(call.out, kSessionKind, session, call.style);
-				continue;
-			}
-			print_tree(call, session);
-		}
+	if (show_sessions(call, devices, sessions, word))
 		return Exit::Done;
-	}
 	try {
 		print_one(call.out, kPathKind, to_json(one_path(sessions, word)), call.style);
+		return Exit::Done;
+	} catch (const Failure &failure) {
+		if (failure.code() != Exit::NotFound)
+			throw;
+	}
+	// A server by the name of its machine is what leads there.
+	try {
+		show_sessions(call, devices, sessions, one_session(call.host, sessions, word).name);
 		return Exit::Done;
 	} catch (const Failure &failure) {
 		if (failure.code() != Exit::NotFound)
@@ -222,7 +237,8 @@ std::vector<Command> list_commands()
 	     "show all about a device, a session or a path",
 	     "OBJECT is a disk (rnbd0, /dev/rnbd0), a device's path on the server, the name of a "
 	     "session, "
-	     "the name of a path, session:port, hca:port, or an address. If it fits several "
+	     "the name of a path, session:port, hca:port, an address, or the name of a server. If "
+	     "it fits several "
 	     "objects, they "
 	     "are listed.",
 	     {{"OBJECT", "a device, session or path, by any of its names", "device|session|path"}},

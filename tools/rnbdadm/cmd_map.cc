@@ -179,16 +179,30 @@ void map_anew(Call &call, const Device &device)
 	}
 }
 
+// Of a session as a whole the paths come first: a device can be opened again only through one.
 Exit remap(Call &call)
 {
 	need_client(call.host);
 	const std::vector<Device> devices = read_devices(call.host);
+	const std::vector<Session> sessions = read_sessions(call.host, false);
+	std::vector<Recovery> whole;
 	std::vector<Device> chosen;
-	for (const std::string &word : call.arguments)
-		for (const Device &device : some_devices(devices, word))
-			chosen.push_back(device);
-	return call.each(chosen.size(), [&](std::size_t i) {
-		const Device &device = chosen[i];
+	for (const std::string &word : call.arguments) {
+		const auto object = session_or_device(call.host, sessions, devices, word);
+		if (const Device *device = std::get_if<Device>(&object))
+			chosen.push_back(*device);
+		else
+			whole.emplace_back(std::get<Session>(object));
+	}
+	connect_all(call, whole);
+	for (const Recovery &recovery : whole)
+		for (const Device &device : devices)
+			if (recovery.connected && device.session == recovery.session.name)
+				chosen.push_back(device);
+	return call.each(whole.size() + chosen.size(), [&](std::size_t i) {
+		if (i < whole.size())
+			return whole[i].check();
+		const Device &device = chosen[i - whole.size()];
 		if (device.state != "open" || !call.has(opt::kForce))
 			remap_one(call, device);
 		else
@@ -309,12 +323,16 @@ std::vector<Command> map_commands()
 	     "that the server has closed it, since one of the two has the kernel's own modules: "
 	     "the disk stays 'open', and its I/O fails. A "
 	     "session that ends with its only device gets its port, its paths and its settings "
-	     "again.",
-	     {{"OBJECT", "a mapped device, by any of its names, or a session: all of its devices",
+	     "again.\n\n"
+	     "Of a session its lost paths are connected first, and those of rnbd.conf(5) that it "
+	     "lacks are added, as by 'rnbdadm recover'.",
+	     {{"OBJECT",
+	       "a mapped device, by any of its names, or a session, by its name, an address or its "
+	       "server's name: all of its devices",
 	       "device|session", true, true}},
 	     {{opt::kForce, "unmap it and map it again if it is open; it must not be in use"},
 	      {opt::kPort, "port of the server, for modules of the kernel, which do not tell it"}},
-	     {{"rnbdadm remap rnbd0", ""}},
+	     {{"rnbdadm remap rnbd0", ""}, {"rnbdadm remap store", "all of a session"}},
 	     nullptr,
 	     remap},
 	    {"resize",

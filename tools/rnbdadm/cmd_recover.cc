@@ -14,35 +14,24 @@ namespace rnbdadm {
 
 namespace {
 
-// What is lost, of which sessions, and what became of it.
-struct Recovery {
-	Session session;
-	std::string reasons;
-	std::size_t connected = 0;
-};
-
 // The sessions that the command line means, each once.
-std::vector<Recovery> sessions_to_recover(Call &call, const std::vector<Device> &devices)
+std::vector<Recovery> sessions_to_recover(Call &call)
 {
-	std::vector<Session> sessions = read_sessions(call.host, false);
-	std::vector<std::string> wanted;
 	if (call.has(opt::kAll) == !call.arguments.empty())
 		throw Failure(Exit::Usage, "recover: name devices or sessions, or give --all");
+	const std::vector<Session> sessions = read_sessions(call.host, false);
 	if (call.has(opt::kAll))
-		for (const Session &session : sessions)
-			wanted.push_back(session.name);
-	for (const std::string &word : call.arguments) {
-		bool session = std::any_of(sessions.begin(), sessions.end(),
-					   [&](const Session &s) { return s.name == word; });
-		std::string name = session ? word : one_device(devices, word).session;
-		if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
-			wanted.push_back(name);
-	}
+		return {sessions.begin(), sessions.end()};
+	const std::vector<Device> devices = read_devices(call.host);
 	std::vector<Recovery> chosen;
-	for (const std::string &name : wanted) {
-		Session session = one_session(sessions, name);
-		std::size_t connected = session.connected();
-		chosen.push_back({session, "", connected});
+	for (const std::string &word : call.arguments) {
+		const auto object = session_or_device(call.host, sessions, devices, word);
+		const Device *device = std::get_if<Device>(&object);
+		const Session session = device ? one_session(call.host, sessions, device->session)
+					       : std::get<Session>(object);
+		if (std::none_of(chosen.begin(), chosen.end(),
+				 [&](const Recovery &r) { return r.session.name == session.name; }))
+			chosen.emplace_back(session);
 	}
 	return chosen;
 }
@@ -105,7 +94,8 @@ void add_missing(const Host &host, const Config &config, Recovery &recovery,
 					    {session.folder + "/add_path", path}});
 }
 
-// All paths at once: one that does not connect takes its time, and holds up no other.
+} // namespace
+
 void connect_all(Call &call, std::vector<Recovery> &chosen)
 {
 	const Config config = read_config(call.host);
@@ -132,6 +122,21 @@ void connect_all(Call &call, std::vector<Recovery> &chosen)
 	}
 }
 
+void Recovery::check() const
+{
+	if (!connected)
+		throw Failure(Exit::Failed,
+			      fmt::format("session {} has no path that connects", session.name),
+			      reasons);
+	if (!reasons.empty())
+		throw Failure(
+		    Exit::Partial,
+		    fmt::format("session {} works, but not all that belongs to it", session.name),
+		    reasons);
+}
+
+namespace {
+
 // Devices open again by themselves when a path is back, unless the server has closed them.
 void open_all(Call &call, std::vector<Recovery> &chosen)
 {
@@ -156,22 +161,10 @@ void open_all(Call &call, std::vector<Recovery> &chosen)
 Exit recover(Call &call)
 {
 	need_client(call.host);
-	std::vector<Recovery> chosen = sessions_to_recover(call, read_devices(call.host));
+	std::vector<Recovery> chosen = sessions_to_recover(call);
 	connect_all(call, chosen);
 	open_all(call, chosen);
-	return call.each(chosen.size(), [&](std::size_t i) {
-		const Recovery &recovery = chosen[i];
-		const std::string &name = recovery.session.name;
-		if (!recovery.connected)
-			throw Failure(Exit::Failed,
-				      fmt::format("session {} has no path that connects", name),
-				      recovery.reasons);
-		if (!recovery.reasons.empty())
-			throw Failure(
-			    Exit::Partial,
-			    fmt::format("session {} works, but not all that belongs to it", name),
-			    recovery.reasons);
-	});
+	return call.each(chosen.size(), [&](std::size_t i) { chosen[i].check(); });
 }
 
 } // namespace
@@ -185,9 +178,11 @@ std::vector<Command> recover_commands()
 	     "rnbd.conf(5) that a session lacks, all at once, then opens each device that is "
 	     "closed. What works already is left alone. --timeout is one limit "
 	     "for all paths, and one for all devices.",
-	     {{"OBJECT", "a device or a session", "device|session", false, true}},
+	     {{"OBJECT", "a device, or a session by its name, an address or its server's name",
+	       "device|session", false, true}},
 	     {{opt::kAll, "every session"}},
-	     {{"rnbdadm recover --all", "after a server was away for long"}},
+	     {{"rnbdadm recover --all", "after a server was away for long"},
+	      {"rnbdadm recover store1", "what leads to that server"}},
 	     nullptr,
 	     recover},
 	};

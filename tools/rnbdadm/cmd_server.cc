@@ -103,7 +103,7 @@ Exit server_disconnect(Call &call)
 	std::vector<Session> sessions = read_sessions(call.host, true);
 	std::vector<Path> paths;
 	for (const std::string &word : call.arguments)
-		for (const Path &path : some_paths(sessions, word))
+		for (const Path &path : some_paths(call.host, sessions, word))
 			paths.push_back(path);
 	return call.each(paths.size(), [&](std::size_t i) {
 		call.write(paths[i].folder + "/disconnect", "1", Action::ClosePath,
@@ -172,7 +172,8 @@ std::vector<Command> server_commands()
 	    {"server disconnect",
 	     "disconnect paths of clients",
 	     "Returns at once. The client may connect again, and does so by itself.",
-	     {{"PATH", "a path, or a session for all of its paths", "server-session", true, true}},
+	     {{"PATH", "a path, or a session or a client's name for all of its paths",
+	       "server-session", true, true}},
 	     {},
 	     {{"rnbdadm server disconnect client7", ""}},
 	     nullptr,

@@ -5,6 +5,7 @@
 #include "settings.hh"
 #include "text.hh"
 
+#include <algorithm>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -31,13 +32,14 @@ Exit session_list(Call &call)
 Exit session_show(Call &call)
 {
 	print_one(call.out, kSessionKind,
-		  to_json(one_session(client_sessions(call), call.arguments[0])), call.style);
+		  to_json(one_session(call.host, client_sessions(call), call.arguments[0])),
+		  call.style);
 	return Exit::Done;
 }
 
 Exit session_set(Call &call)
 {
-	Session session = one_session(client_sessions(call), call.arguments[0]);
+	Session session = one_session(call.host, client_sessions(call), call.arguments[0]);
 	std::vector<std::pair<const Setting *, std::string>> settings;
 	// All are looked at before the first is written.
 	for (std::size_t i = 1; i < call.arguments.size(); i++) {
@@ -74,7 +76,7 @@ Exit on_session_paths(Call &call, const char *file, Action action, const char *v
 	std::vector<Session> sessions = client_sessions(call);
 	std::vector<Path> paths;
 	for (const std::string &word : call.arguments)
-		for (const Path &path : one_session(sessions, word).paths)
+		for (const Path &path : one_session(call.host, sessions, word).paths)
 			paths.push_back(path);
 	return call.each(paths.size(),
 			 [&](std::size_t i) { act(call, paths[i], file, action, verb); });
@@ -93,12 +95,17 @@ Exit session_disconnect(Call &call)
 Exit path_list(Call &call)
 {
 	need_modules(call.host);
+	const std::vector<Session> sessions = all_sessions(call.host);
+	// Client and server may have one of that name each.
+	std::string name = call.arguments.empty() ? "" : call.arguments[0];
+	if (!name.empty() && std::none_of(sessions.begin(), sessions.end(),
+					  [&](const Session &s) { return s.name == name; }))
+		name = one_session(call.host, sessions, name).name;
 	std::vector<Json> rows;
-	for (const Path &path : all_paths(call.host))
-		if (call.arguments.empty() || path.session == call.arguments[0])
-			rows.push_back(to_json(path));
-	if (rows.empty() && !call.arguments.empty())
-		one_session(read_sessions(call.host, false), call.arguments[0]);
+	for (const Session &session : sessions)
+		for (const Path &path : session.paths)
+			if (name.empty() || name == session.name)
+				rows.push_back(to_json(path));
 	print_rows(call.out, kPathKind, rows, call.style);
 	return Exit::Done;
 }
@@ -106,14 +113,14 @@ Exit path_list(Call &call)
 Exit path_show(Call &call)
 {
 	need_modules(call.host);
-	const Path path = one_path(all_sessions(call.host), call.arguments[0]);
+	const Path path = one_path(call.host, all_sessions(call.host), call.arguments[0]);
 	print_one(call.out, kPathKind, to_json(path), call.style);
 	return Exit::Done;
 }
 
 Exit path_add(Call &call)
 {
-	Session session = one_session(client_sessions(call), call.arguments[0]);
+	Session session = one_session(call.host, client_sessions(call), call.arguments[0]);
 	std::vector<std::string> paths;
 	for (std::size_t i = 1; i < call.arguments.size(); i++)
 		paths.push_back(call.path_of(call.arguments[i]));
@@ -142,7 +149,7 @@ Exit on_paths(Call &call, const char *file, Action action, const char *verb, boo
 	// Each with the state as it is then: the first may make the second the last one connected.
 	return call.each(call.arguments.size(), [&](std::size_t i) {
 		std::vector<Session> sessions = client_sessions(call);
-		Path path = one_path(sessions, call.arguments[i]);
+		Path path = one_path(call.host, sessions, call.arguments[i]);
 		if (guarded)
 			check_last(call, sessions, path);
 		act(call, path, file, action, verb);
@@ -168,7 +175,7 @@ Exit path_readd(Call &call)
 {
 	return call.each(call.arguments.size(), [&](std::size_t i) {
 		std::vector<Session> sessions = client_sessions(call);
-		Path path = one_path(sessions, call.arguments[i]);
+		Path path = one_path(call.host, sessions, call.arguments[i]);
 		check_last(call, sessions, path);
 		act(call, path, "remove_path", Action::ClosePath, "remove");
 		call.write(kRtrsClient + "/" + path.session + "/add_path",
@@ -182,11 +189,13 @@ Exit path_readd(Call &call)
 
 std::vector<Command> session_commands()
 {
-	const Argument session = {"SESSION", "name of a session, or an address of one", "session"};
-	const Argument some = {"SESSION", "name of a session, or an address of one", "session",
-			       true, true};
-	const Argument path = {"PATH", "a path: its name, session:port, hca:port or an address",
-			       "path", true, true};
+	constexpr const char *kSession =
+	    "a session: its name, an address of it or the name of its server";
+	constexpr const char *kPath =
+	    "a path: its name, session:port, hca:port, an address or the name of its server";
+	const Argument session = {"SESSION", kSession, "session"};
+	const Argument some = {"SESSION", kSession, "session", true, true};
+	const Argument path = {"PATH", kPath, "path", true, true};
 	const Option force = {opt::kForce, "even if it is the last connected path in use"};
 	return {
 	    {"session list",
@@ -239,7 +248,7 @@ std::vector<Command> session_commands()
 	    {"path list",
 	     "list paths",
 	     "Of one session, or of all.",
-	     {{"SESSION", "name of a session", "session", false}},
+	     {{"SESSION", kSession, "session", false}},
 	     {},
 	     {{"rnbdadm path list store", ""}},
 	     &kPathKind,
@@ -247,7 +256,7 @@ std::vector<Command> session_commands()
 	    {"path show",
 	     "show all about a path",
 	     "",
-	     {{"PATH", "a path: its name, session:port, hca:port or an address", "path"}},
+	     {{"PATH", kPath, "path"}},
 	     {},
 	     {{"rnbdadm path show store:1", ""}},
 	     &kPathKind,

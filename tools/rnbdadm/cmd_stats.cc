@@ -56,7 +56,8 @@ Chosen choose(const Call &call, const Moment &moment)
 			if (failure.code() != Exit::NotFound)
 				throw;
 		}
-		for (const Path &path : some_paths(sessions, session.empty() ? word : session))
+		for (const Path &path :
+		     some_paths(call.host, sessions, session.empty() ? word : session))
 			chosen.paths.push_back(path.session + " " + path.name);
 	}
 	return chosen;

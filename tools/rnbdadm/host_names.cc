@@ -11,7 +11,8 @@ namespace rnbdadm {
 
 namespace {
 
-void add_addresses(const std::string &name, int family, Resolved &resolved)
+// False if nobody answers: then it is no use to ask for the other family, which takes seconds more.
+bool add_addresses(const std::string &name, int family, Resolved &resolved)
 {
 	struct addrinfo hints = {}, *list = nullptr;
 	hints.ai_family = family;
@@ -20,7 +21,7 @@ void add_addresses(const std::string &name, int family, Resolved &resolved)
 	if (error) {
 		if (resolved.error.empty())
 			resolved.error = gai_strerror(error);
-		return;
+		return error != EAI_AGAIN;
 	}
 	const std::unique_ptr<struct addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
 	for (const struct addrinfo *a = list; a; a = a->ai_next) {
@@ -32,6 +33,7 @@ void add_addresses(const std::string &name, int family, Resolved &resolved)
 		    resolved.addresses.end())
 			resolved.addresses.emplace_back(text);
 	}
+	return true;
 }
 
 } // namespace
@@ -42,7 +44,8 @@ Resolved Host::resolve(const std::string &name) const
 {
 	Resolved resolved;
 	for (int family : {AF_UNSPEC, AF_INET, AF_INET6})
-		add_addresses(name, family, resolved);
+		if (!add_addresses(name, family, resolved))
+			break;
 	return resolved;
 }
 

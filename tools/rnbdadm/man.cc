@@ -140,8 +140,8 @@ std::string man_overview()
 	    "Objects may be called by any of their names: a disk as rnbd0, /dev/rnbd0, its path on "
 	    "the "
 	    "server, session:path or its name in the configuration; a path as source@destination, "
-	    "session:port, hca:port or an address. If a name fits several objects, they are listed "
-	    "and "
+	    "session:port, hca:port or an address. A session and its paths go by the name of the "
+	    "server's machine, too. If a name fits several objects, they are listed and "
 	    "nothing is done.\n\n"
 	    "A command that succeeds says nothing but what it was asked for. Errors are on stderr, "
 	    "with the reason of the kernel in words.");

@@ -51,6 +51,21 @@ private:
 	Session session_;
 };
 
+// A session, what of it does not work, and how many of its paths do.
+struct Recovery {
+	explicit Recovery(const Session &s) : session(s), connected(s.connected()) {}
+	// Failure if something is left that does not work.
+	void check() const;
+
+	Session session;
+	std::string reasons;
+	std::size_t connected;
+};
+
+// Connects their paths that are lost, and those of the configuration that they lack, all at once:
+// one that does not connect takes its time, and holds up no other.
+void connect_all(Call &call, std::vector<Recovery> &chosen);
+
 void unmap_device(Call &call, const Device &device, bool force);
 // "mounted on /srv, used by dm-0", or "".
 std::string users_of(const Device &device);

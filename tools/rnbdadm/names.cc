@@ -35,6 +35,30 @@ std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::strin
 	return own.empty() ? other : own;
 }
 
+// A disk that is not there would cost the resolver's time.
+bool is_disk(const std::string &word)
+{
+	constexpr std::string_view kDisk = "rnbd";
+	return word.starts_with(kDisk) && word.size() > kDisk.size() &&
+	       std::all_of(word.begin() + kDisk.size(), word.end(),
+			   [](unsigned char c) { return std::isdigit(c); });
+}
+
+// The same; if nothing has that name, those that have an address of the machine that does.
+std::vector<std::size_t> fitting(const Host &host, const std::vector<Names> &all,
+				 const std::string &word)
+{
+	std::vector<std::size_t> found = fitting(all, word);
+	if (!found.empty() || all.empty() || !is_host_name(word) || is_disk(word))
+		return found;
+	for (const std::string &address : host.resolve(word).addresses)
+		for (std::size_t i : fitting(all, address))
+			if (!std::count(found.begin(), found.end(), i))
+				found.push_back(i);
+	std::sort(found.begin(), found.end());
+	return found;
+}
+
 [[noreturn]] void not_found(const char *kind, const std::vector<Names> &all,
 			    const std::string &word)
 {
@@ -51,9 +75,9 @@ std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::strin
 	    fmt::format("there is no {} '{}'{}", kind, word, did_you_mean(word, candidates)), hint);
 }
 
-std::size_t one(const char *kind, const std::vector<Names> &all, const std::string &word)
+std::size_t one(const char *kind, const std::vector<Names> &all, const std::string &word,
+		const std::vector<std::size_t> &found)
 {
-	std::vector<std::size_t> found = fitting(all, word);
 	if (found.empty())
 		not_found(kind, all, word);
 	if (found.size() > 1) {
@@ -129,47 +153,73 @@ std::vector<Names> names_of(const std::vector<Path> &paths)
 
 Device one_device(const std::vector<Device> &devices, const std::string &word)
 {
-	return devices[one("device", names_of(devices), word)];
+	const std::vector<Names> all = names_of(devices);
+	return devices[one("device", all, word, fitting(all, word))];
 }
 
-std::vector<Device> some_devices(const std::vector<Device> &devices, const std::string &word)
-{
-	std::vector<Device> chosen;
-	for (const Device &device : devices)
-		if (device.session == word)
-			chosen.push_back(device);
-	return chosen.empty() ? std::vector<Device>{one_device(devices, word)} : chosen;
-}
-
-Session one_session(const std::vector<Session> &sessions, const std::string &word)
+Session one_session(const Host &host, const std::vector<Session> &sessions, const std::string &word)
 {
 	std::vector<Names> all;
 	for (const Session &session : sessions) {
 		Names names{session.name, {}};
 		for (const Path &p : session.paths)
 			for (const std::string &other :
-			     {p.name, p.source, p.destination, bare(p.source), bare(p.destination)})
+			     {p.name, bare(p.source) + "@" + bare(p.destination), p.source,
+			      p.destination, bare(p.source), bare(p.destination)})
 				if (!std::count(names.others.begin(), names.others.end(), other))
 					names.others.push_back(other);
 		all.push_back(names);
 	}
-	return sessions[one("session", all, word)];
+	return sessions[one("session", all, word, fitting(host, all, word))];
+}
+
+std::variant<Session, Device> session_or_device(const Host &host,
+						const std::vector<Session> &sessions,
+						const std::vector<Device> &devices,
+						const std::string &word)
+{
+	for (const Session &session : sessions)
+		if (session.name == word)
+			return session;
+	try {
+		return one_device(devices, word);
+	} catch (const Failure &no_device) {
+		if (no_device.code() != Exit::NotFound)
+			throw;
+		try {
+			return one_session(host, sessions, word);
+		} catch (const Failure &no_session) {
+			// The nearest name is more often a device's.
+			if (no_session.code() == Exit::NotFound)
+				throw no_device;
+			throw;
+		}
+	}
+}
+
+Path one_path(const Host &host, const std::vector<Session> &sessions, const std::string &word)
+{
+	std::vector<Path> paths = paths_of(sessions);
+	const std::vector<Names> all = names_of(paths);
+	return paths[one("path", all, word, fitting(host, all, word))];
 }
 
 Path one_path(const std::vector<Session> &sessions, const std::string &word)
 {
 	std::vector<Path> paths = paths_of(sessions);
-	return paths[one("path", names_of(paths), word)];
+	const std::vector<Names> all = names_of(paths);
+	return paths[one("path", all, word, fitting(all, word))];
 }
 
-std::vector<Path> some_paths(const std::vector<Session> &sessions, const std::string &word)
+std::vector<Path> some_paths(const Host &host, const std::vector<Session> &sessions,
+			     const std::string &word)
 {
 	for (const Session &session : sessions)
 		if (session.name == word && !session.paths.empty())
 			return session.paths;
 	std::vector<Path> paths = paths_of(sessions), chosen;
 	std::vector<Names> all = names_of(paths);
-	for (std::size_t i : fitting(all, word))
+	for (std::size_t i : fitting(host, all, word))
 		chosen.push_back(paths[i]);
 	if (chosen.empty())
 		not_found("path", all, word);
@@ -200,10 +250,6 @@ std::string canonical_path(const std::string &word)
 	       canonical_address(word.substr(separator + 1));
 }
 
-namespace {
-
-// A name of a machine has no colon, and does not end with a number: that would be an address with
-// a mistake.
 bool is_host_name(const std::string &word)
 {
 	const std::string last = word.substr(word.rfind('.') + 1);
@@ -215,20 +261,27 @@ bool is_host_name(const std::string &word)
 			    [](unsigned char c) { return std::isdigit(c); });
 }
 
+std::vector<std::string> addresses_of(const Host &host, const std::string &name)
+{
+	const Resolved resolved = host.resolve(name);
+	if (resolved.addresses.empty())
+		throw Failure(
+		    Exit::NotFound,
+		    fmt::format("the name '{}' has no address: {}", name,
+				resolved.error.empty() ? "nobody knows one" : resolved.error),
+		    "is it spelled right? getent ahosts " + name);
+	return resolved.addresses;
+}
+
+namespace {
+
 // What a word of a path may stand for: itself, or each address of a name.
 std::vector<std::string> candidates(const Host &host, const std::string &word)
 {
 	if (!is_host_name(word))
 		return {canonical_address(word)};
-	const Resolved resolved = host.resolve(word);
-	if (resolved.addresses.empty())
-		throw Failure(
-		    Exit::NotFound,
-		    fmt::format("the name '{}' has no address: {}", word,
-				resolved.error.empty() ? "nobody knows one" : resolved.error),
-		    "is it spelled right? getent ahosts " + word);
 	std::vector<std::string> all;
-	for (const std::string &address : resolved.addresses)
+	for (const std::string &address : addresses_of(host, word))
 		all.push_back(canonical_address(address));
 	return all;
 }

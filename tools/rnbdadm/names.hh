@@ -5,22 +5,38 @@
 
 #include "model.hh"
 
+#include <variant>
+
 namespace rnbdadm {
 
 // rnbd0, /dev/rnbd0, the device's path on the server, <session>:<path>, <path>@<session>, its name
 // in the configuration.
 Device one_device(const std::vector<Device> &devices, const std::string &word);
-// The same; the name of a session is all of its devices.
-std::vector<Device> some_devices(const std::vector<Device> &devices, const std::string &word);
 
-// The name of the session, or an address or HCA that only one session uses.
-Session one_session(const std::vector<Session> &sessions, const std::string &word);
+// The name of the session, or a path, an address or the name of a machine that only one session
+// has. The resolver is asked if nothing else fits, and never for what looks like a disk.
+Session one_session(const Host &host, const std::vector<Session> &sessions,
+		    const std::string &word);
+// A session, or a device; what can be both is the session that is called so, else the device.
+std::variant<Session, Device> session_or_device(const Host &host,
+						const std::vector<Session> &sessions,
+						const std::vector<Device> &devices,
+						const std::string &word);
 
 // <source>@<destination>, <session>:<port of the HCA>, <session>:<address>, <hca>:<port>, an HCA,
-// an address with or without "ip:".
+// an address with or without "ip:", the name of a machine.
+Path one_path(const Host &host, const std::vector<Session> &sessions, const std::string &word);
+// The same without the name of a machine.
 Path one_path(const std::vector<Session> &sessions, const std::string &word);
 // All that the word fits, at least one; the name of a session is all of its paths.
-std::vector<Path> some_paths(const std::vector<Session> &sessions, const std::string &word);
+std::vector<Path> some_paths(const Host &host, const std::vector<Session> &sessions,
+			     const std::string &word);
+
+// Whether a word can be the name of a machine: it has no colon, and does not end with a number, as
+// an address with a mistake does.
+bool is_host_name(const std::string &word);
+// The addresses of a machine, the best first. Failure (NotFound). Asks the resolver.
+std::vector<std::string> addresses_of(const Host &host, const std::string &name);
 
 // An address as the kernel takes it: "ip:" is put before a bare one. Failure (Usage).
 std::string canonical_address(const std::string &word);

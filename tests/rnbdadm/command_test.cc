@@ -431,7 +431,7 @@ TEST(RnbdadmServer, Exports)
 		  0);
 	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm5/allowed_addresses"),
 		  "10.0.0.0/24 fd00::1");
-	for (const char *wrong : {"10.0.0.300", "10.0.0.0/33", "fd00::/129", "host", "10.0.0.0/",
+	for (const char *wrong : {"10.0.0.300", "10.0.0.0/33", "fd00::/129", "host/24", "10.0.0.0/",
 				  "/8", "10.0.0.0/-1"}) {
 		Outcome o = run_words(
 		    host, {"server", "export", "add", "vm6", "/dev/vg0/vm6", "--address", wrong});

@@ -55,8 +55,9 @@ TEST(RnbdadmExport, SetChangesWhatIsNamed)
 	host.put(kFolder + "enable", "0");
 	EXPECT_EQ(run_line(host, "server export set vm1 --access ro").code, 0);
 	EXPECT_TRUE(host.writes.empty());
-	for (const char *line : {"", " --access wr", " --client a --any-client", " --address x",
-				 " --address 10.0.0.1 --any-address", " --client="}) {
+	for (const char *line :
+	     {"", " --access wr", " --client a --any-client", " --address 10.0.0",
+	      " --address 10.0.0.1 --any-address", " --client="}) {
 		Outcome o = run_line(host, std::string("server export set vm1") + line);
 		EXPECT_EQ(o.code, 2) << line << o.err;
 	}
@@ -181,4 +182,78 @@ TEST(RnbdadmExport, DoctorSaysWhatTheyKeep)
 	host.server();
 	EXPECT_TRUE(has(run_line(host, "doctor").out,
 			"exports: 1 by name; while there is one, rnbd_server cannot be unloaded"));
+}
+
+// The kernel takes addresses: all that the name has, as a client may come from any of them.
+TEST(RnbdadmExport, AddressesByTheNameOfAMachine)
+{
+	FakeHost host;
+	host.server();
+	host.machines = {{"host7", {"fd00::7", "10.0.0.7"}}, {"host8.example.org", {"10.0.0.8"}}};
+	Outcome o = run_line(host, "server export add data /dev/sda --address host7 --address "
+				   "10.1.0.0/16 --dry-run");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_TRUE(has(o.out, "write 'fd00::7 10.0.0.7 10.1.0.0/16' to ")) << o.out;
+	EXPECT_EQ(o.err, "host7 is fd00::7 10.0.0.7\n"
+			 "/dev/sda does not exist now: clients cannot use the export before it "
+			 "does\n");
+	EXPECT_EQ(run_line(host, "server export set vm1 --address host8.example.org").code, 0);
+	EXPECT_EQ(host.text("/sys/kernel/config/rnbd/exports/vm1/allowed_addresses"), "10.0.0.8");
+	// No address is no rule, and that would be for everybody.
+	host.writes.clear();
+	for (const char *line : {"server export add x /dev/sda --address nobody",
+				 "server export set vm1 --address nobody"}) {
+		o = run_line(host, line);
+		EXPECT_EQ(o.code, 3) << line;
+		EXPECT_TRUE(has(o.err, "the name 'nobody' has no address")) << o.err;
+	}
+	for (const char *word : {"host7/24", "10.0.0", "a_b"})
+		EXPECT_EQ(
+		    run_line(host, std::string("server export set vm1 --address ") + word).code, 2)
+		    << word;
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/x"));
+}
+
+TEST(RnbdadmExport, AddressesByNameInTheConfiguration)
+{
+	FakeHost host;
+	host.server();
+	host.drop("/sys/kernel/config/rnbd/exports/vm1");
+	host.machines = {{"host7", {"10.0.0.7", "fd00::7"}}};
+	host.put("/etc/rnbd/rnbd.conf", "[export data]\ndevice = /dev/sda\naddress = host7\n"
+					"address = 10.0.1.0/24\n[export more]\ndevice = /dev/sdb\n"
+					"address = nobody\n");
+	EXPECT_EQ(run_line(host, "check").code, 0);
+	EXPECT_EQ(host.asked.size(), 0u);
+	Outcome o = run_line(host, "apply");
+	EXPECT_EQ(o.code, 10) << o.err;
+	EXPECT_EQ(o.out, "export data: exported\nexport more: failed\n");
+	EXPECT_TRUE(has(o.err, "export more: the name 'nobody' has no address")) << o.err;
+	const std::string rules = "/sys/kernel/config/rnbd/exports/data/allowed_addresses";
+	EXPECT_EQ(host.text(rules), "10.0.0.7 fd00::7 10.0.1.0/24");
+	EXPECT_FALSE(host.exists("/sys/kernel/config/rnbd/exports/more"));
+	host.machines["nobody"] = {"10.0.9.9"};
+	EXPECT_EQ(run_line(host, "apply").code, 0);
+	EXPECT_EQ(run_line(host, "diff").out, "");
+	// The machine has another address since; a reload of the unit takes it.
+	host.machines["host7"] = {"10.0.0.17"};
+	o = run_line(host, "diff -o csv --no-header");
+	EXPECT_EQ(o.out,
+		  "export data,address,10.0.0.17 10.0.1.0/24,10.0.0.7 10.0.1.0/24 fd00::7\n");
+	EXPECT_EQ(run_line(host, "apply --exports").out,
+		  "export data: changed\nexport more: unchanged\n");
+	EXPECT_EQ(host.text(rules), "10.0.0.17 10.0.1.0/24");
+	// What runs is not touched while nobody knows the name, and the difference says so.
+	host.machines.erase("host7");
+	o = run_line(host, "diff");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_TRUE(has(o.out, "the name 'host7' has no address")) << o.out;
+	EXPECT_EQ(run_line(host, "apply").code, 10);
+	EXPECT_EQ(host.text(rules), "10.0.0.17 10.0.1.0/24");
+	// A mistake is one without a resolver.
+	host.put("/etc/rnbd/rnbd.conf", "[export data]\ndevice = /dev/sda\naddress = host7/24\n");
+	o = run_line(host, "check");
+	EXPECT_EQ(o.code, 11);
+	EXPECT_TRUE(has(o.out, "rnbd.conf:3: 'host7/24' is no address of clients")) << o.out;
 }

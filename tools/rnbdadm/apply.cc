@@ -76,11 +76,19 @@ const Session *find_session(const std::vector<Session> &sessions, const std::str
 	return nullptr;
 }
 
-void compare_export(const ExportRequest &wanted, const Export &running,
+void compare_export(const Host &host, ExportRequest wanted, const Export &running,
 		    std::vector<Difference> &found)
 {
+	const std::string object = "export " + wanted.name;
+	try {
+		wanted.addresses = resolved_rules(host, wanted.addresses);
+	} catch (const Failure &failure) {
+		const std::string have = running.addresses.value_or("");
+		found.push_back({object, "address", failure.what(), have});
+		wanted.addresses = split(have);
+	}
 	for (const auto &[key, want, have] : export_differences(wanted, running))
-		found.push_back({"export " + wanted.name, key, want, have});
+		found.push_back({object, key, want, have});
 }
 
 } // namespace
@@ -113,7 +121,7 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 			return e.name == wanted.request.name;
 		});
 		if (running != exports.end())
-			compare_export(wanted.request, *running, found);
+			compare_export(host, wanted.request, *running, found);
 		else
 			found.push_back({"export " + wanted.request.name, "mapping",
 					 wanted.request.device_path, ""});
@@ -278,12 +286,13 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 std::string apply_export(Call &call, const ExportConfig &wanted)
 {
 	need_exports(call.host);
-	const std::string &name = wanted.request.name;
-	if (call.host.exists(kExports + "/" + name))
-		return change_export(call, read_export(call.host, name), wanted.request)
+	ExportRequest request = wanted.request;
+	request.addresses = resolved_rules(call.host, request.addresses);
+	if (call.host.exists(kExports + "/" + request.name))
+		return change_export(call, read_export(call.host, request.name), request)
 			   ? "changed"
 			   : "unchanged";
-	add_export(call, wanted.request);
+	add_export(call, request);
 	return "exported";
 }
 

@@ -2,6 +2,7 @@
 // server export ...: what this machine offers by name, and to whom.
 #include "exports.hh"
 #include "mapping.hh"
+#include "names.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -28,6 +29,16 @@ void check_rules(const ExportRequest &request)
 			    fmt::format("--client: '{}' is no name of a session", client));
 	for (const std::string &key : request.keys)
 		check_key_rule(key);
+}
+
+// Rules of a command line. What a name was resolved to is said with --verbose and --dry-run.
+std::vector<std::string> rules_of(const Call &call, const std::vector<std::string> &words)
+{
+	for (const std::string &word : words)
+		if (is_host_name(word) && (call.verbose || call.dry_run))
+			call.terminal.err << printable(fmt::format(
+			    "{} is {}\n", word, join(addresses_of(call.host, word), " ")));
+	return resolved_rules(call.host, words);
 }
 
 Exit export_list(Call &call)
@@ -75,9 +86,8 @@ Exit export_set(Call &call)
 	ExportRequest wanted;
 	wanted.clients = rule(opt::kClients, opt::kAnyClient, running.clients.value_or(""));
 	wanted.keys = rule(opt::kKeys, opt::kAnyKey, running.keys.value_or(""));
-	for (const std::string &address :
-	     rule(opt::kAddresses, opt::kAnyAddress, running.addresses.value_or("")))
-		wanted.addresses.push_back(check_address_rule(address));
+	wanted.addresses =
+	    rules_of(call, rule(opt::kAddresses, opt::kAnyAddress, running.addresses.value_or("")));
 	if (!changes)
 		throw Failure(Exit::Usage, "server export set: say what shall change",
 			      "usage: " + usage_of(call.command));
@@ -130,8 +140,7 @@ Exit export_add(Call &call)
 	for (const std::string &client : call.values(opt::kClients))
 		request.clients.push_back(client);
 	request.keys = call.values(opt::kKeys);
-	for (const std::string &address : call.values(opt::kAddresses))
-		request.addresses.push_back(check_address_rule(address));
+	request.addresses = rules_of(call, call.values(opt::kAddresses));
 	check_rules(request);
 	add_export(call, request);
 	// That is legal: it may come later, as a logical volume that is not active yet.
@@ -179,9 +188,9 @@ std::vector<Command> export_commands()
 	    opt::kKeys,
 	    "key that its clients have to have proven, 'name*' for all that begin so, '*' for any; "
 	    "without, no proof is needed"};
-	const Option address = {
-	    opt::kAddresses,
-	    "address or range that all paths of its clients come from; without, any"};
+	const Option address = {opt::kAddresses, "address or range that all paths of its clients "
+						 "come from, or a machine by its name, of "
+						 "which all addresses are taken; without, any"};
 	return {
 	    {"server export list",
 	     "list the exports",

@@ -293,7 +293,7 @@ private:
 		for (const Entry &entry : section.entries)
 			if (entry.key == "address") {
 				place_ = entry.place;
-				config.request.addresses.push_back(check_address_rule(entry.value));
+				config.request.addresses.push_back(address_rule_word(entry.value));
 			}
 		return config;
 	}

@@ -88,7 +88,9 @@ const std::vector<ConfigKey> &config_keys()
 	     "key that its clients have to have proven, 'name*' for all that begin so, * for any",
 	     "none: no proof is needed"},
 	    {"address", "ADDRESS[/BITS]", false, false, false, true, true,
-	     "address or range that all paths of its clients come from", "any"},
+	     "address or range that all paths of its clients come from, or a machine by its name: "
+	     "any of its addresses",
+	     "any"},
 	};
 	return kAll;
 }

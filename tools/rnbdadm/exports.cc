@@ -2,6 +2,7 @@
 // Exports through configfs.
 #include "exports.hh"
 
+#include "names.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace rnbdadm {
 std::string check_address_rule(const std::string &text)
 {
 	Failure wrong(Exit::Usage, fmt::format("'{}' is no address of clients", text),
-		      "it is ADDRESS or ADDRESS/BITS: 192.0.2.7, 192.0.2.0/24, fd00::/8, or a GID");
+		      "it is ADDRESS or ADDRESS/BITS: 192.0.2.7, 192.0.2.0/24, fd00::/8, a GID, or "
+		      "the name of a machine");
 	auto rule = rnbd::split_address_rule(view(text));
 	if (!rule.ok())
 		throw wrong;
@@ -35,6 +37,29 @@ std::string check_address_rule(const std::string &text)
 		return bits == all ? canonical : fmt::format("{}/{}", canonical, bits);
 	}
 	throw wrong;
+}
+
+std::string address_rule_word(const std::string &word)
+{
+	return is_host_name(word) ? word : check_address_rule(word);
+}
+
+std::vector<std::string> resolved_rules(const Host &host, const std::vector<std::string> &words)
+{
+	std::vector<std::string> rules;
+	auto add = [&](const std::string &rule) {
+		if (std::find(rules.begin(), rules.end(), rule) == rules.end())
+			rules.push_back(rule);
+	};
+	for (const std::string &word : words) {
+		if (!is_host_name(word)) {
+			add(check_address_rule(word));
+			continue;
+		}
+		for (const std::string &address : addresses_of(host, word))
+			add(check_address_rule(address));
+	}
+	return rules;
 }
 
 void check_key_rule(const std::string &text)

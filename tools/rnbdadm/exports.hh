@@ -14,12 +14,20 @@ struct ExportRequest {
 	std::string access; // "" leaves the module's default
 	std::vector<std::string> clients;
 	std::vector<std::string> keys;
-	std::vector<std::string> addresses; // as check_address_rule() gives them
+	// As check_address_rule() gives them; in the configuration names of machines, too.
+	std::vector<std::string> addresses;
 };
 
 // An address of clients, or a range of them, in the one form in which two can be compared. Failure
 // (Usage) if it is none.
 std::string check_address_rule(const std::string &text);
+
+// The same of a word that may be the name of a machine, which stays as it is. Failure (Usage).
+std::string address_rule_word(const std::string &word);
+// The rules that these words stand for: of a name all addresses, since a client may come from any
+// of them. Failure (NotFound) for a name that has none: without a rule everybody might come. Asks
+// the resolver.
+std::vector<std::string> resolved_rules(const Host &host, const std::vector<std::string> &words);
 
 // A key that clients have to have proven, or "name*". Failure (Usage) if it is none.
 void check_key_rule(const std::string &text);

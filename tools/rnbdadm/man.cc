@@ -280,7 +280,11 @@ std::string man_config()
 	    "gets addresses; a path that runs to any of its addresses is the path that is meant. A "
 	    "path whose name nobody knows is left out and reported, and a device of a session that "
 	    "has no other fails, and nothing else; its unit tries again. What a disk is needed for "
-	    "before the resolver works, its root for example, wants addresses or /etc/hosts.");
+	    "before the resolver works, its root for example, wants addresses or /etc/hosts.\n\n"
+	    "The 'address' of an export may be a name, too, and stands for all addresses of that "
+	    "machine when exports are applied; when it gets another one, 'systemctl reload "
+	    "rnbd-server' takes it. An export whose name nobody knows is not made, and one that "
+	    "runs stays as it is. Such a rule is as good as whoever answers for names.");
 	text += ".SH EXAMPLE\n.nf\n" + quoted(kSample) + ".fi\n";
 	text += ".SH INITRAMFS\n";
 	text += paragraphs(

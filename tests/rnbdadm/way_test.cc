@@ -113,6 +113,16 @@ TEST_F(RnbdadmWay, WhatAPathsQueuePairsDo)
 	EXPECT_TRUE(has(explained(), "note     port mlx5_0:1: has counted so far "
 				     "local_ack_timeout_err 12, out_of_sequence 3\n"))
 	    << explained();
+	// What a cable of InfiniBand does wrong is counted for every adapter alike, beside that.
+	const std::string of_port = "/sys/class/infiniband/mlx5_0/ports/1/counters/";
+	host.put(of_port + "symbol_error", "7");
+	host.put(of_port + "link_downed", "2");
+	host.put(of_port + "VL15_dropped", "0");
+	host.put(of_port + "port_rcv_data", "1000");
+	host.put(of_port + "port_rcv_errors", "N/A (no PMA)");
+	EXPECT_TRUE(has(explained(), "local_ack_timeout_err 12, out_of_sequence 3, link_downed 2, "
+				     "symbol_error 7\n"))
+	    << explained();
 }
 
 TEST_F(RnbdadmWay, WhatCouldNotBeConnectedSaysWhy)

@@ -165,17 +165,19 @@ std::string troubles_of(const Host &host, const Path &path)
 	static constexpr const char *kWords[] = {"err",	    "retry",	 "timeout",
 						 "out_of_", "discard",	 "drop",
 						 "nak",	    "duplicate", "link_down"};
-	const std::string folder =
-	    fmt::format("/sys/class/infiniband/{}/ports/{}/hw_counters", path.hca, path.port);
 	std::vector<std::string> counted;
-	for (const std::string &name : host.list(folder)) {
-		const bool trouble =
-		    std::any_of(std::begin(kWords), std::end(kWords), [&](const char *word) {
-			    return name.find(word) != std::string::npos;
-		    });
-		const Number count = trouble ? host.number(folder + "/" + name) : Number();
-		if (count && *count)
-			counted.push_back(fmt::format("{} {}", name, *count));
+	// The driver's own, and those that every adapter of InfiniBand has.
+	for (const char *kind : {"hw_counters", "counters"}) {
+		const std::string folder =
+		    fmt::format("/sys/class/infiniband/{}/ports/{}/{}", path.hca, path.port, kind);
+		for (const std::string &name : host.list(folder)) {
+			const bool trouble = std::any_of(
+			    std::begin(kWords), std::end(kWords),
+			    [&](const char *word) { return name.find(word) != std::string::npos; });
+			const Number count = trouble ? host.number(folder + "/" + name) : Number();
+			if (count && *count)
+				counted.push_back(fmt::format("{} {}", name, *count));
+		}
 	}
 	return join(counted, ", ");
 }

@@ -102,6 +102,15 @@ same_needs()
 }
 try "README, a build without its libraries and the package name the same libraries" same_needs
 
+# What reaches the machine otherwise is named in tools/rnbdadm/README.md, with its reason.
+one_door()
+{
+	local headers='sys/|unistd|fcntl|dirent|filesystem|fstream|poll|ifaddrs|netdb|libudev|libkmod|keyutils|chrono'
+	grep -lE "#include <($headers)|getenv\(" "$top"/tools/rnbdadm/*.{cc,hh} |
+		grep -vE '/(host[a-z_]*|netlink|key_files|secret|screen|main)\.(cc|hh)$' | (! grep .)
+}
+try "the program reaches the machine through Host alone" one_door
+
 folder=$top/packaging/systemd
 mkdir -p "$work/units"
 for unit in "$folder"/*.service "$folder"/*.target "$folder"/*.timer; do

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -136,19 +135,12 @@ Exit generate_units(Call &call)
 		if (mistake.kind == "device" && is_device_name(mistake.name))
 			names.push_back(mistake.name);
 	}
-	std::error_code error;
-	std::filesystem::create_directories(call.host.place(folder), error);
-	for (const std::string &name : names) {
-		if (error)
-			break;
-		std::filesystem::path link =
-		    call.host.place(fmt::format("{}/rnbd@{}.service", folder, name));
-		std::filesystem::remove(link, error);
-		std::filesystem::create_symlink("/lib/systemd/system/rnbd@.service", link, error);
-	}
-	if (error)
-		throw Failure(Exit::Failed,
-			      fmt::format("cannot write to {}: {}", folder, error.message()));
+	for (const std::string &name : names)
+		if (int error = call.host.make_link(fmt::format("{}/rnbd@{}.service", folder, name),
+						    "/lib/systemd/system/rnbd@.service"))
+			throw Failure(exit_of(error),
+				      fmt::format("cannot write to {}: {}", folder,
+						  words_of(error, Action::Configure)));
 	if (mistakes.empty())
 		return Exit::Done;
 	call.report(failure_of(mistakes, "the configuration"));

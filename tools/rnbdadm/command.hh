@@ -62,6 +62,7 @@ struct Terminal {
 	std::ostream &err;
 	bool out_is_terminal = false;
 	bool err_is_terminal = false;
+	bool colours = true; // where nothing else is said (NO_COLOR)
 };
 
 // One parsed command line at work.

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 namespace rnbdadm {
 
@@ -25,23 +24,23 @@ bool is_leftover(const std::string &name)
 // "" if it may be run; else why not. What nobody can execute is no hook, and no mistake.
 std::optional<std::string> objection(const Host &host, const std::string &path)
 {
-	struct stat s;
-	if (stat(host.place(path).c_str(), &s) < 0)
-		return std::strerror(errno);
-	if (!S_ISREG(s.st_mode) || !(s.st_mode & 0111))
+	constexpr unsigned kExecutable = 0111, kForOthersToWrite = 0022;
+	const FileKind kind = host.kind_of(path);
+	if (kind.error)
+		return std::strerror(kind.error);
+	if (!kind.plain || !(kind.mode & kExecutable))
 		return std::nullopt;
-	if (s.st_uid != host.key_owner() || s.st_mode & (S_IWGRP | S_IWOTH))
+	if (kind.owner != host.key_owner() || kind.mode & kForOthersToWrite)
 		return fmt::format("others than root could have written it (mode {:04o}); it is "
 				   "not run",
-				   s.st_mode & 07777);
+				   kind.mode);
 	return "";
 }
 
 std::vector<std::string> programs(const Host &host, const std::string &place)
 {
 	std::vector<std::string> found;
-	struct stat s;
-	if (stat(host.place(place).c_str(), &s) < 0 || !S_ISDIR(s.st_mode))
+	if (!host.kind_of(place).folder)
 		return {place};
 	for (const std::string &name : host.list(place))
 		if (!is_leftover(name))

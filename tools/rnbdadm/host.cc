@@ -291,6 +291,28 @@ int Host::replace_file(const std::string &path, const std::string &content, Fold
 	return error.value();
 }
 
+int Host::make_link(const std::string &path, const std::string &target)
+{
+	std::error_code error;
+	const fs::path link = place(path);
+	fs::create_directories(link.parent_path(), error);
+	if (!error)
+		fs::remove(link, error);
+	if (!error)
+		fs::create_symlink(target, link, error);
+	return error.value();
+}
+
+FileKind Host::kind_of(const std::string &path) const
+{
+	constexpr unsigned kPermissions = 07777;
+	struct stat status = {};
+	if (stat(place(path).c_str(), &status) < 0)
+		return {.error = errno};
+	return {0, S_ISDIR(status.st_mode), S_ISREG(status.st_mode), status.st_uid,
+		status.st_mode & kPermissions};
+}
+
 int Host::remove_file(const std::string &path)
 {
 	return unlink(place(path).c_str()) < 0 && errno != ENOENT ? errno : 0;

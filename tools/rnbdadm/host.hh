@@ -58,6 +58,14 @@ struct ProgramEnd {
 	int status = 0;
 };
 
+// What a path leads to, links followed; an errno if it leads to nothing.
+struct FileKind {
+	int error = 0;
+	bool folder = false, plain = false;
+	std::uint32_t owner = 0;
+	unsigned mode = 0; // its permissions
+};
+
 class Host {
 public:
 	// All paths are absolute and looked up below `root` ("" for this machine).
@@ -107,6 +115,9 @@ public:
 	int replace_file(const std::string &path, const std::string &content,
 			 Folders folders = Folders::MustExist);
 	int remove_file(const std::string &path);
+	// A symbolic link, with the folders that it lies in; one that is there is replaced.
+	int make_link(const std::string &path, const std::string &target);
+	FileKind kind_of(const std::string &path) const;
 
 	virtual std::vector<NetAddress> addresses() const;
 	// May take as long as the resolver's own limits allow.

@@ -3,6 +3,7 @@
 #include "command.hh"
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 
 #include <unistd.h>
@@ -13,6 +14,6 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	rnbdadm::Host host;
 	rnbdadm::Terminal terminal{std::cout, std::cerr, isatty(STDOUT_FILENO) == 1,
-				   isatty(STDERR_FILENO) == 1};
+				   isatty(STDERR_FILENO) == 1, !getenv("NO_COLOR")};
 	return rnbdadm::run({argv + 1, argv + argc}, host, terminal);
 }

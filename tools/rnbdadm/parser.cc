@@ -247,7 +247,7 @@ void read_globals(Call &call)
 	const When colour = call.options.choice(opt::kColor);
 	call.style.colour =
 	    colour == When::Always ||
-	    (colour == When::Auto && call.terminal.out_is_terminal && !getenv("NO_COLOR"));
+	    (colour == When::Auto && call.terminal.out_is_terminal && call.terminal.colours);
 	call.style.header = !call.has(opt::kNoHeader);
 	call.style.raw = call.has(opt::kRaw);
 	call.style.bytes = call.options.choice(opt::kUnits);

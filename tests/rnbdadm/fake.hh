@@ -68,6 +68,7 @@ public:
 			     const std::string &source) const override;
 	std::string neighbour(const std::string &netdev, const std::string &address) const override;
 	std::vector<rnbdadm::RdmaConnection> rdma_connections() const override { return pairs; }
+	std::vector<rnbdadm::RdmaQueuePair> rdma_queue_pairs() const override { return all_pairs; }
 	std::map<std::string, rnbdadm::RdmaCounts> rdma_counts() const override { return held; }
 	int add_hca(const std::string &name, const std::string &netdev) override;
 	int remove_hca(const std::string &name) override;
@@ -121,6 +122,7 @@ public:
 	std::map<std::string, rnbdadm::Route> routes;  // by destination
 	std::map<std::string, std::string> neighbours; // by address
 	std::vector<rnbdadm::RdmaConnection> pairs;
+	std::vector<rnbdadm::RdmaQueuePair> all_pairs;
 	std::map<std::string, rnbdadm::RdmaCounts> held;
 	int others_ask = 0;
 	std::vector<std::size_t> rounds; // how many writes began at once; none is no round

@@ -125,6 +125,29 @@ TEST_F(RnbdadmWay, WhatAPathsQueuePairsDo)
 	    << explained();
 }
 
+// What soft-RoCE of newer kernels does to a device by what it could not send.
+TEST_F(RnbdadmWay, ADeviceThatConnectsNobody)
+{
+	const rnbdadm::RdmaQueuePair good = {"mlx5_1", 1, true, "rts"},
+				     of_path = {"mlx5_1", 17, false, "err"};
+	host.all_pairs = {good, of_path};
+	EXPECT_FALSE(has(explained(), "queue pair for connects"));
+	EXPECT_FALSE(has(run_line(host, "doctor").out, "queue pair for connects"));
+	host.all_pairs[0].state = "err";
+	EXPECT_TRUE(has(explained(), "problem  path ip:10.0.1.2@ip:10.0.1.1: the queue pair for "
+				     "connects of mlx5_1 is in state err: nobody can connect "
+				     "through it any more\n"))
+	    << explained();
+	Outcome o = run_line(host, "doctor");
+	EXPECT_EQ(o.code, 12);
+	EXPECT_TRUE(
+	    has(o.out, "problem  rdma mlx5_1:1: its queue pair for connects is in state err"))
+	    << o.out;
+	EXPECT_TRUE(has(o.out, "rnbdadm hca remove mlx5_1 --force; rnbdadm hca add mlx5_1 eth1\n"))
+	    << o.out;
+	EXPECT_FALSE(has(o.out, "rdma mlx5_0:1: its queue pair"));
+}
+
 TEST_F(RnbdadmWay, WhatCouldNotBeConnectedSaysWhy)
 {
 	host.neighbours["10.0.1.9"] = "failed";

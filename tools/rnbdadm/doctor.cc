@@ -75,8 +75,14 @@ void examine_hcas(const Host &host, std::vector<Finding> &findings)
 	std::size_t active = 0;
 	bool ethernet = false;
 	const std::vector<Session> sessions = read_sessions(host, false);
+	const std::vector<RdmaQueuePair> pairs = host.rdma_queue_pairs();
 	for (const HcaPort &port : ports) {
 		std::string name = fmt::format("rdma {}:{}", port.hca, port.port);
+		if (is_deaf(pairs, port.hca))
+			findings.push_back({name, "problem",
+					    "its queue pair for connects is in state err: nobody "
+					    "can connect through it any more",
+					    cure_of_deaf(port)});
 		if (port.state != "active") {
 			std::string users = disks_at(sessions, port);
 			findings.push_back({name, users.empty() ? "note" : "problem",

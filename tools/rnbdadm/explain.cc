@@ -223,6 +223,12 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 		     "ip addr"});
 	else if (way && !way->ok)
 		findings.push_back({name, "problem", way->text, way->advice});
+	else if (is_deaf(host.rdma_queue_pairs(), path.hca))
+		findings.push_back({name, "problem",
+				    fmt::format("the queue pair for connects of {} is in state "
+						"err: nobody can connect through it any more",
+						path.hca),
+				    cure_of_deaf(*port)});
 	else
 		findings.push_back(
 		    {name, "note",

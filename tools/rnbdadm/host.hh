@@ -128,6 +128,7 @@ public:
 	// "failed" ...); "" if it has not asked.
 	virtual std::string neighbour(const std::string &netdev, const std::string &address) const;
 	// Of all RDMA devices; a kernel that does not tell has none.
+	virtual std::vector<RdmaQueuePair> rdma_queue_pairs() const;
 	virtual std::vector<RdmaConnection> rdma_connections() const;
 	virtual std::map<std::string, RdmaCounts> rdma_counts() const; // by device
 	// A device of soft-RoCE on a network interface, and its end. 0 or a positive errno; EINVAL

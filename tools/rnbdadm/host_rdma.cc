@@ -111,16 +111,31 @@ void for_each_entry(int command, std::uint32_t device, int table,
 
 } // namespace
 
+std::vector<RdmaQueuePair> Host::rdma_queue_pairs() const
+{
+	constexpr std::uint8_t kGsi = 1; // of enum ib_qp_type
+	std::vector<RdmaQueuePair> pairs;
+	for (const Device &device : devices())
+		for_each_entry(RDMA_NLDEV_CMD_RES_QP_GET, device.index, RDMA_NLDEV_ATTR_RES_QP,
+			       [&](const Attributes &e) {
+				       const struct nlattr *type = e[RDMA_NLDEV_ATTR_RES_TYPE];
+				       pairs.push_back(
+					   {device.name, number_of(e[RDMA_NLDEV_ATTR_RES_LQPN]),
+					    type && nla_get_u8(type) == kGsi,
+					    queue_pair_state(e[RDMA_NLDEV_ATTR_RES_STATE])});
+			       });
+	return pairs;
+}
+
 std::vector<RdmaConnection> Host::rdma_connections() const
 {
 	std::vector<RdmaConnection> connections;
+	const std::vector<RdmaQueuePair> pairs = rdma_queue_pairs();
 	for (const Device &device : devices()) {
 		std::map<std::uint32_t, std::string> states;
-		for_each_entry(RDMA_NLDEV_CMD_RES_QP_GET, device.index, RDMA_NLDEV_ATTR_RES_QP,
-			       [&](const Attributes &e) {
-				       states[number_of(e[RDMA_NLDEV_ATTR_RES_LQPN])] =
-					   queue_pair_state(e[RDMA_NLDEV_ATTR_RES_STATE]);
-			       });
+		for (const RdmaQueuePair &pair : pairs)
+			if (pair.hca == device.name)
+				states[pair.number] = pair.state;
 		for_each_entry(
 		    RDMA_NLDEV_CMD_RES_CM_ID_GET, device.index, RDMA_NLDEV_ATTR_RES_CM_ID,
 		    [&](const Attributes &e) {

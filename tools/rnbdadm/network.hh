@@ -18,12 +18,20 @@ struct Route {
 	std::uint64_t mtu = 0; // of the way, where it is known and not the interface's
 };
 
+// A queue pair of a device, whoever has it.
+struct RdmaQueuePair {
+	std::string hca;
+	std::uint32_t number = 0;
+	bool for_connects = false; // GSI: what connects are asked and answered by
+	std::string state;	   // as `rdma resource` has it: rts, sqe, err ...
+};
+
 // A queue pair of a kernel module and the connection it belongs to, by literal addresses.
 struct RdmaConnection {
 	std::string hca;
 	std::string module;
 	std::string source, destination;
-	std::string state; // of the queue pair, as `rdma resource` has it: rts, sqe, err ...
+	std::string state; // of the queue pair
 };
 
 // How many objects of a kind (qp, cq, mr ...) exist on a device.

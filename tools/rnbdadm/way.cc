@@ -159,6 +159,21 @@ std::string queue_pairs(const std::vector<RdmaConnection> &connections, const Pa
 	return fmt::format("{} queue pairs: {}", all, join(words, ", "));
 }
 
+// Soft-RoCE of newer kernels gets there for good by what it could not send.
+bool is_deaf(const std::vector<RdmaQueuePair> &pairs, const std::string &hca)
+{
+	return std::any_of(pairs.begin(), pairs.end(), [&](const RdmaQueuePair &pair) {
+		return pair.hca == hca && pair.for_connects && pair.state == "err";
+	});
+}
+
+std::string cure_of_deaf(const HcaPort &port)
+{
+	return fmt::format("a device of soft-RoCE is made anew, and its paths come back by "
+			   "themselves: rnbdadm hca remove {} --force; rnbdadm hca add {} {}",
+			   port.hca, port.hca, port.netdev);
+}
+
 std::string troubles_of(const Host &host, const Path &path)
 {
 	// Of the many names that drivers have, those that say what nobody wishes.

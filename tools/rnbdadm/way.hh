@@ -21,6 +21,10 @@ std::string wrong_ways(const Host &host, const std::vector<std::string> &paths);
 
 // "4 queue pairs: rts": those of a module's path between two addresses, or "".
 std::string queue_pairs(const std::vector<RdmaConnection> &connections, const Path &path);
+// Whether connects through that device are neither asked nor answered any more.
+bool is_deaf(const std::vector<RdmaQueuePair> &pairs, const std::string &hca);
+// What helps then.
+std::string cure_of_deaf(const HcaPort &port);
 // "local_ack_timeout_err 12, out_of_sequence 3": what a port has counted that should not be, or "".
 std::string troubles_of(const Host &host, const Path &path);
 

@@ -134,6 +134,7 @@ not_supported()
 {
 	local next=${series_of_tests%%.*}.99.1-1-amd64
 	kernel_packages "$next" && comes headers image && has_none &&
+		grep -q "rnbd $version has no modules for kernel $next: " "$work/said" &&
 		next_doctor "rnbd $version is not for kernels of this series" && goes image && goes headers &&
 		nothing_of_it
 }
@@ -144,4 +145,4 @@ try "its headers are removed, then the kernel: its modules go with that" headers
 try "headers come before their kernel, and DKMS builds" headers_before_image
 try "the kernel is removed, then its headers" image_goes_first
 try "both come together, and go" both_at_once
-try "a kernel that is not supported comes and goes, and doctor says why it has no modules" not_supported
+try "a kernel that is not supported comes and goes, and dpkg and doctor say why it has no modules" not_supported

@@ -159,6 +159,10 @@ def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     server.run(f"server export add two {other} --client 'as*' --access ro")
     server.run(f"server export add hers {other} --client hers")
     lab.client.run(f"echo '{lab.server.address()} stores' >>/etc/hosts")
+    lab.server.run(f"echo '{lab.client.address()} askers' >>/etc/hosts")
+    server.run("server export set two --address askers")
+    shown = server.json("server export show two", "export")
+    rnbd.equal(shown["addresses"], lab.client.address(), "the address of askers in a rule")
     try:
         rows = [{"name": "one", "size": 64 << 20, "access": "rw", "here": False, "elsewhere": None, "session": "asks"},
                 {"name": "two", "size": 16 << 20, "access": "ro", "here": False, "elsewhere": None, "session": "asks"}]
@@ -169,6 +173,11 @@ def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
         rnbd.equal(client.run("map --all -s asks -p stores"), "/dev/rnbd0\n/dev/rnbd1\n", "output of map --all")
         rnbd.equal([row["here"] for row in client.json("discover asks", "discovered")], [True, True], "what asks has")
         rnbd.equal([d["access"] for d in client.json("list", "devices")], ["rw", "ro"], "access of both")
+        rnbd.equal(client.json("session show stores", "session")["name"], "asks", "the session that leads to stores")
+        client.run("path disconnect stores --force")
+        client.run("recover stores")
+        rnbd.equal([p["state"] for p in client.json("path list stores", "paths")], ["connected"], "its path")
+        client.run("remap stores")
         client.configure("[session asks]\npath = stores\n[device one]\nsession = asks\ndevice = one\n")
         rnbd.check("session" not in client.run("diff --missing-only"), "the path by its name is the one that runs")
         client.run("unmap --all")

@@ -124,3 +124,39 @@ TEST(RnbdadmFormat, ControlBytesAreShownNotSent)
 	EXPECT_TRUE(has(run_line(host, "list -o csv").out, "\x1b[2J"));
 	EXPECT_TRUE(has(run_line(host, "save").out, "\x1b[2J"));
 }
+
+// A word that is broken could not be taken from the screen, and a pipe has no width.
+TEST(RnbdadmFormat, ListsAreFoldedForANarrowTerminal)
+{
+	FakeHost host;
+	host.server();
+	host.put("/sys/kernel/config/rnbd/exports/vm1/allowed_sessions", "alpha beta gamma");
+	auto shown = [&](bool is_terminal, std::size_t columns) {
+		std::ostringstream out, err;
+		rnbdadm::Terminal terminal{out, err, is_terminal, false, true, columns};
+		EXPECT_EQ(rnbdadm::run(rnbdadm::split("server export list -c "
+						      "name,clients,addresses,users"),
+				       host, terminal),
+			  0);
+		return out.str();
+	};
+	const std::string whole = "NAME  CLIENTS           ADDRESSES            USERS\n"
+				  "vm1   alpha beta gamma  10.0.0.0/30 fd00::2      1\n";
+	EXPECT_EQ(shown(true, 50), whole);
+	EXPECT_EQ(shown(true, 0), whole);
+	EXPECT_EQ(shown(false, 20), whole);
+	EXPECT_EQ(shown(true, 49), "NAME  CLIENTS  ADDRESSES    USERS\n"
+				   "vm1   alpha    10.0.0.0/30      1\n"
+				   "      beta     fd00::2\n"
+				   "      gamma\n");
+	// Colours take no place.
+	host.client();
+	host.put("/proc/self/mountinfo", "30 1 252:0 / /srv/data rw - ext4 /dev/rnbd0 rw\n"
+					 "31 1 252:0 / /srv/more rw - ext4 /dev/rnbd0 rw");
+	std::ostringstream out, err;
+	rnbdadm::Terminal terminal{out, err, true, false, true, 33};
+	rnbdadm::run(rnbdadm::split("list devices -c name,state,mounts --color always"), host,
+		     terminal);
+	EXPECT_TRUE(has(out.str(), "  /srv/data /srv/more\n")) << out.str();
+	EXPECT_TRUE(has(out.str(), "\033[32m")) << out.str();
+}

@@ -246,6 +246,7 @@ void add_table(std::vector<ScreenLine> &lines, const std::optional<Style> &given
 	Style style = *given;
 	style.colour = false;
 	style.header = true;
+	style.width = 0; // a line for each row
 	std::ostringstream text;
 	print_rows(text, kind, rows, style);
 	std::vector<std::string> table = split(text.str(), "\n");

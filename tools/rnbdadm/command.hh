@@ -63,6 +63,7 @@ struct Terminal {
 	bool out_is_terminal = false;
 	bool err_is_terminal = false;
 	bool colours = true; // where nothing else is said (NO_COLOR)
+	std::size_t out_columns = 0;
 };
 
 // One parsed command line at work.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <clocale>
 #include <cstdlib>
+#include <cwchar>
 #include <memory>
 #include <new>
 #include <ostream>
@@ -172,6 +173,23 @@ private:
 	locale_t before_;
 };
 
+// What a line takes on a terminal, without the sequences that colour it and the blanks at its end.
+std::size_t width_of(const std::string &line)
+{
+	std::string plain;
+	for (std::size_t i = 0; i < line.size(); i++)
+		if (line[i] == '\033')
+			i = std::min(line.find('m', i), line.size());
+		else
+			plain += line[i];
+	plain.resize(plain.find_last_not_of(' ') + 1);
+	std::wstring wide(plain.size(), L'\0');
+	const std::size_t characters = std::mbstowcs(wide.data(), plain.c_str(), wide.size());
+	const int places =
+	    characters == static_cast<std::size_t>(-1) ? -1 : wcswidth(wide.data(), characters);
+	return places < 0 ? plain.size() : static_cast<std::size_t>(places);
+}
+
 struct Unref {
 	void operator()(libscols_table *table) const { scols_unref_table(table); }
 };
@@ -189,26 +207,52 @@ void need(int error)
 		throw std::bad_alloc();
 }
 
-// Lines are as long as they are, also on a terminal: whoever wants less chooses columns.
-void print_table(std::ostream &out, const std::vector<const Field *> &fields,
-		 const std::vector<Json> &rows, const Style &style)
+bool is_list(Unit unit)
 {
-	const Utf8 encoding;
+	return unit == Unit::List || unit == Unit::Whom || unit == Unit::Counts;
+}
+
+// Of a list that is to be `folded`, one of its words a line.
+std::string cell_text(const Json &value, Unit unit, const Style &style, bool folded)
+{
+	std::string text;
+	if (folded && value.is_array() && !value.empty()) {
+		for (const Json &item : value)
+			text += (text.empty() ? "" : "\n") + printable(shown(item, unit, style));
+		return text;
+	}
+	text = printable(shown(value, unit, style));
+	return folded ? replace_all(text, " ", "\n") : text;
+}
+
+std::vector<std::string> table_lines(const std::vector<const Field *> &fields,
+				     const std::vector<Json> &rows, const Style &style, bool folded)
+{
 	std::unique_ptr<libscols_table, Unref> table(need(scols_new_table()));
 	need(scols_table_set_column_separator(table.get(), "  "));
 	need(scols_table_enable_noheadings(table.get(), !style.header));
 	need(scols_table_enable_colors(table.get(), style.colour));
 	need(scols_table_set_termforce(table.get(), SCOLS_TERMFORCE_NEVER));
-	for (const Field *field : fields)
-		need(scols_table_new_column(table.get(), style.header ? field->title : "", 0,
-					    right_aligned(field->unit) ? SCOLS_FL_RIGHT : 0));
+	for (const Field *field : fields) {
+		const bool folds = folded && is_list(field->unit);
+		libscols_column *column =
+		    need(scols_table_new_column(table.get(), style.header ? field->title : "", 0,
+						(right_aligned(field->unit) ? SCOLS_FL_RIGHT : 0) |
+						    (folds ? SCOLS_FL_WRAP : 0)));
+		if (!folds)
+			continue;
+		need(scols_column_set_safechars(column, "\n"));
+		need(scols_column_set_wrapfunc(column, scols_wrapnl_chunksize,
+					       scols_wrapnl_nextchunk, nullptr));
+	}
 	for (const Json &row : rows) {
 		libscols_line *line = need(scols_table_new_line(table.get(), nullptr));
 		for (std::size_t i = 0; i < fields.size(); i++) {
-			const std::string text = printable(
-			    shown(row.value(fields[i]->key, Json()), fields[i]->unit, style));
+			const Unit unit = fields[i]->unit;
+			const std::string text = cell_text(row.value(fields[i]->key, Json()), unit,
+							   style, folded && is_list(unit));
 			need(scols_line_set_data(line, i, text.c_str()));
-			if (fields[i]->unit == Unit::State)
+			if (unit == Unit::State)
 				need(scols_cell_set_color(scols_line_get_cell(line, i),
 							  colour_of(text)));
 		}
@@ -216,7 +260,21 @@ void print_table(std::ostream &out, const std::vector<const Field *> &fields,
 	char *text = nullptr;
 	need(scols_print_table_to_string(table.get(), &text));
 	const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-	for (const std::string &line : split(text, "\n"))
+	return split(text, "\n");
+}
+
+// A word is never broken, so that it can be taken from the screen: where a terminal is too narrow,
+// only lists go over several lines; whoever wants less chooses columns.
+void print_table(std::ostream &out, const std::vector<const Field *> &fields,
+		 const std::vector<Json> &rows, const Style &style)
+{
+	const Utf8 encoding;
+	std::vector<std::string> lines = table_lines(fields, rows, style, false);
+	if (style.width && std::any_of(lines.begin(), lines.end(), [&](const std::string &line) {
+		    return width_of(line) > style.width;
+	    }))
+		lines = table_lines(fields, rows, style, true);
+	for (const std::string &line : lines)
 		out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
 }
 

@@ -18,6 +18,7 @@ struct Style {
 	bool raw = false; // numbers as they are, without units
 	ByteUnit bytes = ByteUnit::Auto;
 	std::vector<std::string> columns;
+	std::size_t width = 0; // of the terminal that it is for; 0: lines may be of any length
 };
 
 // "+NAME" and "-NAME" change what is shown anyway.

@@ -251,6 +251,7 @@ void read_globals(Call &call)
 	call.style.header = !call.has(opt::kNoHeader);
 	call.style.raw = call.has(opt::kRaw);
 	call.style.bytes = call.options.choice(opt::kUnits);
+	call.style.width = call.terminal.out_is_terminal ? call.terminal.out_columns : 0;
 	call.timeout = static_cast<double>(call.number(opt::kTimeout));
 	call.dry_run = call.has(opt::kDryRun);
 	call.verbose = call.has(opt::kVerbose);

@@ -92,6 +92,23 @@ TEST_F(RnbdadmServerNames, RecoverAndRemap)
 		  (std::vector<std::string>{"/sys/block/rnbd2/rnbd/remap_device <- 1"}));
 }
 
+TEST_F(RnbdadmServerNames, Explain)
+{
+	for (const char *word : {"store", "store1", "10.0.1.1"}) {
+		Outcome o = run_line(host, std::string("explain ") + word);
+		EXPECT_EQ(o.code, 12) << word;
+		for (const char *part :
+		     {"ok       device rnbd0: ", "ok       device rnbd1: ", "session store: 1 of 2",
+		      "ok       path ip:10.0.0.2@ip:10.0.0.1: connected",
+		      "problem  path ip:10.0.1.2@ip:10.0.1.1: disconnected"})
+			EXPECT_TRUE(has(o.out, part)) << word << ": " << o.out;
+		EXPECT_FALSE(has(o.out, "rnbd2"));
+	}
+	Outcome o = run_line(host, "explain store2.example.org -o json");
+	EXPECT_TRUE(has(o.out, "closed, although its session is connected")) << o.out;
+	EXPECT_EQ(run_line(host, "explain nobody").code, 3);
+}
+
 // A resolver that nobody answers costs seconds: it is asked only for what may be its own.
 TEST_F(RnbdadmServerNames, TheResolverIsAskedLast)
 {

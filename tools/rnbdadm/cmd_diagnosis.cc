@@ -36,8 +36,12 @@ namespace {
 Exit explain(Call &call)
 {
 	need_client(call.host);
-	Device device = one_device(read_devices(call.host), call.arguments[0]);
-	std::vector<Finding> findings = explain_device(call.host, device);
+	const auto object = session_or_device(call.host, read_sessions(call.host, false),
+					      read_devices(call.host), call.arguments[0]);
+	const Device *device = std::get_if<Device>(&object);
+	const std::vector<Finding> findings =
+	    device ? explain_device(call.host, *device)
+		   : explain_session(call.host, std::get<Session>(object));
 	print_findings(call, findings);
 	return has_problem(findings) ? Exit::Differs : Exit::Done;
 }
@@ -92,15 +96,19 @@ std::vector<Command> diagnosis_commands()
 {
 	return {
 	    {"explain",
-	     "say why a device does not work, and what to do next",
+	     "say why a device or a session does not work, and what to do next",
 	     "Looks at the device, its session, each path with the port that it leaves from, its "
 	     "queue pairs and its attempts to reconnect, what lies between this machine and the "
 	     "server (route, carrier, neighbour, MTU), the requests that wait, and who uses the "
 	     "device. It asks the kernel only, never the disk, and answers for a device that is "
 	     "dead, too. Exits with 12 if there is a problem.",
-	     {{"DEVICE", "a mapped device, by any of its names", "device"}},
+	     {{"OBJECT",
+	       "a mapped device, by any of its names, or a session, by its name, an address or its "
+	       "server's name",
+	       "device|session"}},
 	     {},
-	     {{"rnbdadm explain rnbd0", ""}},
+	     {{"rnbdadm explain rnbd0", ""},
+	      {"rnbdadm explain store1", "all that leads to that server"}},
 	     &kFindingKind,
 	     explain},
 	    {"doctor",

@@ -19,6 +19,8 @@ bool has_problem(const std::vector<Finding> &findings);
 void print_findings(Call &call, const std::vector<Finding> &findings);
 
 std::vector<Finding> explain_device(const Host &host, const Device &device);
+// Of a session with all of its devices and paths.
+std::vector<Finding> explain_session(const Host &host, const Session &session);
 std::vector<Finding> examine_host(const Host &host);
 void examine_module_files(const Host &host, std::vector<Finding> &findings);
 

@@ -238,7 +238,27 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 		     at_server(path)});
 }
 
+void judge_all_of(const Host &host, const Session &session, std::vector<Finding> &findings)
+{
+	findings.push_back(judge_session(session));
+	const std::vector<HcaPort> ports = read_hcas(host);
+	const std::vector<RdmaConnection> connections = host.rdma_connections();
+	for (const Path &path : session.paths)
+		judge_path(host, session, path, ports, connections, findings);
+	judge_counters(host, session, findings);
+}
+
 } // namespace
+
+std::vector<Finding> explain_session(const Host &host, const Session &session)
+{
+	std::vector<Finding> findings;
+	for (const Device &device : read_devices(host))
+		if (device.session == session.name)
+			findings.push_back(judge_device(device, &session));
+	judge_all_of(host, session, findings);
+	return findings;
+}
 
 std::vector<Finding> explain_device(const Host &host, const Device &device)
 {
@@ -254,12 +274,7 @@ std::vector<Finding> explain_device(const Host &host, const Device &device)
 				    "the transport has no such session",
 				    "dmesg | grep -E 'rtrs|rnbd'"});
 	} else {
-		findings.push_back(judge_session(*session));
-		std::vector<HcaPort> ports = read_hcas(host);
-		const std::vector<RdmaConnection> connections = host.rdma_connections();
-		for (const Path &path : session->paths)
-			judge_path(host, *session, path, ports, connections, findings);
-		judge_counters(host, *session, findings);
+		judge_all_of(host, *session, findings);
 	}
 	std::string waiting = fmt::format("{} in flight", device.in_flight);
 	if (device.waiting)

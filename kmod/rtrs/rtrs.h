@@ -61,6 +61,7 @@ enum rtrs_clt_setting {
 	RTRS_CLT_REQUEST_TIMEOUT,
 	RTRS_CLT_HEARTBEAT_INTERVAL_MS,
 	RTRS_CLT_HEARTBEAT_MISSED_MAX,
+	RTRS_CLT_NR_CONNECTIONS, /* fixed when the session opens; 0: one for each queue */
 	RTRS_CLT_SETTINGS,
 };
 
@@ -109,6 +110,8 @@ struct rtrs_clt_attrs {
 	u32 first_io_slot;
 	u32 max_io_size;  /* bytes of data in one request */
 	u32 max_segments; /* scatterlist entries of one request */
+	/* Connections that interrupt: so many queues of the user's have one of their own. */
+	u32 nr_connections;
 	/* What it proves, and wants of its server; "" for no key. Valid as long as the session. */
 	const char *auth;
 	const char *key;

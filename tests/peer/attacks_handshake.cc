@@ -65,6 +65,28 @@ std::string count_changes(const Target &t)
 	return first_of({first, expect_reject(c.connect_raw(1, bytes_of(m)), kConnReset)});
 }
 
+// Protocol J.5: who gets fewer than asked for has to keep to that.
+std::string more_than_granted(const Target &t)
+{
+	Client c(t, 4);
+	const auto request = [&](uint16_t cid, unsigned count) {
+		ConnectRequest m = make_connect_request(c.request_fields(cid));
+		m.features = ConnectRequest::kFewerConnections;
+		m.cid_num = static_cast<uint16_t>(count);
+		return c.connect_raw(cid, bytes_of(m));
+	};
+	const unsigned asked = kMaxPathConnections + 1;
+	const ConnectResult first = request(0, asked);
+	if (std::string wrong = expect_accept(first); !wrong.empty())
+		return wrong;
+	const auto reply =
+	    parse_connect_reply({first.private_data.data(), first.private_data.size()});
+	if (!reply.ok() || reply->connections != kMaxPathConnections)
+		return "REP does not say how many connections there may be";
+	return first_of({expect_reject(request(1, asked), kConnReset),
+			 expect_accept(request(2, kMaxPathConnections))});
+}
+
 std::string unknown_session(const Target &t)
 {
 	Client c(t);
@@ -149,6 +171,7 @@ std::vector<Attack> handshake_attacks()
 	    {"req-cid-1-first", "G.2 REQ cid", service_connection_missing},
 	    {"req-cid-twice", "G.2 REQ cid", connection_twice},
 	    {"req-count-changes", "G.2 REQ cid_num", count_changes},
+	    {"req-count-granted", "J.5", more_than_granted},
 	    {"req-unknown-session", "A.3 REJ", unknown_session},
 	    vanishing("after-service", Step::ServiceConnected),
 	    vanishing("after-connect", Step::AllConnected),

@@ -3,6 +3,9 @@
 #include <rtrs/pure/geometry.hh>
 #include <rtrs/wire/info.hh>
 
+#include <algorithm>
+#include <vector>
+
 using namespace rtrs;
 
 namespace {
@@ -124,4 +127,51 @@ TEST(Connections, NoMoreThanAServerTakes)
 	EXPECT_EQ(irq_connections(8192, kMaxPollQueues), 1u);
 	for (u32 poll : {0u, 1u, 768u, kMaxPollQueues})
 		EXPECT_LE(1 + irq_connections(8192, poll) + poll, kMaxPathConnections);
+}
+
+// Protocol J.5: a path has as many as were granted, whatever was asked for.
+TEST(Geometry, SplitConnections)
+{
+	for (u32 irq = 1; irq < 20; irq++)
+		for (u32 poll = 0; poll < 10; poll++)
+			for (u32 total = kMinConnections; total < 40; total++) {
+				const ConnectionSplit asked{irq, poll};
+				const ConnectionSplit got = split_connections(asked, total);
+				EXPECT_EQ(got.total(), std::min(total, asked.total()));
+				EXPECT_GE(got.irq, 1u);
+				EXPECT_LE(got.irq, irq);
+				EXPECT_LE(got.poll, poll);
+			}
+	EXPECT_EQ(split_connections({8, 0}, 5), (ConnectionSplit{4, 0}));
+	EXPECT_EQ(split_connections({8, 2}, 5), (ConnectionSplit{2, 2}));
+	EXPECT_EQ(split_connections({8, 8}, 5), (ConnectionSplit{1, 3}));
+}
+
+TEST(Geometry, GrantConnections)
+{
+	EXPECT_EQ(grant_connections(9, 0), 9u);
+	EXPECT_EQ(grant_connections(9, 20), 9u);
+	EXPECT_EQ(grant_connections(9, 5), 5u);
+	EXPECT_EQ(grant_connections(9, 1), kMinConnections);
+	EXPECT_EQ(grant_connections(2, 1), kMinConnections);
+}
+
+// Each has a vector that is there, none has two while others have none, and neighbours lie apart.
+TEST(Geometry, SpreadVectors)
+{
+	for (u32 vectors = 1; vectors < 20; vectors++)
+		for (u32 count = 1; count < 40; count++) {
+			std::vector<u32> used(vectors);
+			for (u32 i = 0; i < count; i++) {
+				const u32 v = spread_vector(i, count, vectors);
+				ASSERT_LT(v, vectors);
+				used[v]++;
+			}
+			const auto [least, most] = std::minmax_element(used.begin(), used.end());
+			EXPECT_LE(*most - *least, 1u);
+		}
+	EXPECT_EQ(spread_vector(1, 2, 16), 8u);
+	EXPECT_EQ(spread_vector(3, 4, 4), 3u);
+	EXPECT_EQ(spread_vector(5, 8, 4), 1u);
+	EXPECT_EQ(spread_vector(9, 8, 16), 9u); // that of a poll queue
 }

@@ -148,7 +148,7 @@ TEST(ConnectRequest, OffersFencesWithAnEpoch)
 	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
 	// Bits that nobody knows yet offer nothing, and who offers nothing says nothing.
 	Result<ConnectRequestFields> other =
-	    parse_connect_request(view(with(kRequest, {{45, "F0"}, {48, "04030201"}})));
+	    parse_connect_request(view(with(kRequest, {{45, "E0"}, {48, "04030201"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_request(other.value())), kRequest);
@@ -164,7 +164,7 @@ TEST(ConnectReply, TakesFencesUpWithASerial)
 	EXPECT_EQ(r->session_instance, 0x01020304u);
 	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
 	Result<ConnectReplyFields> other =
-	    parse_connect_reply(view(with(kReply, {{20, "F0FFFFFF"}, {24, "F1DEBC0A"}})));
+	    parse_connect_reply(view(with(kReply, {{20, "E0FFFFFF"}, {24, "F1DEBC0A"}})));
 	ASSERT_TRUE(other.ok());
 	EXPECT_FALSE(other->fences);
 	EXPECT_EQ(bytes_of(make_connect_reply(other.value())), kReply);
@@ -190,6 +190,36 @@ TEST(ConnectRequest, OffersShortHeartbeats)
 	EXPECT_FALSE(r->fences || r->capsules);
 	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
 	EXPECT_FALSE(parse_connect_request(view(kRequest))->short_heartbeats);
+}
+
+// Protocol J.5.
+TEST(ConnectRequest, OffersFewerConnections)
+{
+	const Bytes bytes = with(kRequest, {{45, "10"}});
+	Result<ConnectRequestFields> r = parse_connect_request(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_TRUE(r->fewer_connections);
+	EXPECT_FALSE(r->fences || r->capsules || r->short_heartbeats || r->authentication);
+	EXPECT_EQ(bytes_of(make_connect_request(r.value())), bytes);
+	EXPECT_FALSE(parse_connect_request(view(kRequest))->fewer_connections);
+}
+
+TEST(ConnectReply, SaysHowManyConnections)
+{
+	const Bytes bytes = with(kReply, {{20, "10000501"}});
+	Result<ConnectReplyFields> r = parse_connect_reply(view(bytes));
+	ASSERT_TRUE(r.ok());
+	EXPECT_EQ(r->connections, 0x105);
+	EXPECT_FALSE(r->fences || r->capsules || r->short_heartbeats || r->authentication);
+	EXPECT_EQ(bytes_of(make_connect_reply(r.value())), bytes);
+	EXPECT_EQ(parse_connect_reply(view(kReply))->connections, 0);
+	// Without the bit the number means nothing.
+	EXPECT_EQ(parse_connect_reply(view(with(kReply, {{20, "00000501"}})))->connections, 0);
+	// The service connection and one that carries I/O.
+	for (const char *few : {"10000000", "10000100"})
+		EXPECT_EQ(parse_connect_reply(view(with(kReply, {{20, few}}))).error(),
+			  err::einval);
+	EXPECT_EQ(parse_connect_reply(view(with(kReply, {{20, "10000200"}})))->connections, 2);
 }
 
 TEST(ConnectReply, TakesShortHeartbeatsUp)

@@ -10,7 +10,7 @@ namespace {
 // Of a session as it is.
 int current(S setting)
 {
-	constexpr int kNow[] = {static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4};
+	constexpr int kNow[] = {static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4, 0};
 	return kNow[static_cast<u32>(setting)];
 }
 
@@ -34,11 +34,13 @@ TEST(SessionSettings, EachIsWhatItsFileTakes)
 	EXPECT_TRUE(s.say(S::RequestTimeout, "0").ok());
 	EXPECT_TRUE(s.say(S::HeartbeatInterval, "100").ok());
 	EXPECT_TRUE(s.say(S::HeartbeatMissed, "100").ok());
+	EXPECT_TRUE(s.say(S::Connections, "1024").ok());
 	EXPECT_EQ(s.get(S::Policy, 77), static_cast<int>(Policy::MinLatency));
 	EXPECT_EQ(s.get(S::ReconnectAttempts, 77), -1);
 	EXPECT_EQ(s.get(S::RequestTimeout, 77), 0);
 	EXPECT_EQ(s.get(S::HeartbeatInterval, 77), 100);
 	EXPECT_EQ(s.get(S::HeartbeatMissed, 77), 100);
+	EXPECT_EQ(s.get(S::Connections, 77), 1024);
 }
 
 // Whatever is wrong, the mapping's option is, and what was said before holds.
@@ -56,8 +58,10 @@ TEST(SessionSettings, BadValuesAreInvalidAndChangeNothing)
 	EXPECT_EQ(code(s.say(S::HeartbeatInterval, "60001")), -22);
 	EXPECT_EQ(code(s.say(S::HeartbeatMissed, "0")), -22);
 	EXPECT_EQ(code(s.say(S::HeartbeatMissed, "101")), -22);
-	for (S setting :
-	     {S::Policy, S::ReconnectAttempts, S::HeartbeatInterval, S::HeartbeatMissed})
+	EXPECT_EQ(code(s.say(S::Connections, "-1")), -22);
+	EXPECT_EQ(code(s.say(S::Connections, "1025")), -22);
+	for (S setting : {S::Policy, S::ReconnectAttempts, S::HeartbeatInterval, S::HeartbeatMissed,
+			  S::Connections})
 		EXPECT_FALSE(s.has(setting));
 	EXPECT_EQ(code(s.say(S::Count, "1")), -22);
 }
@@ -70,8 +74,9 @@ TEST(SessionSettings, AnOpenSessionAgreesOrNot)
 	ASSERT_TRUE(same.say(S::RequestTimeout, "60").ok());
 	ASSERT_TRUE(same.say(S::HeartbeatInterval, "1000").ok());
 	ASSERT_TRUE(same.say(S::HeartbeatMissed, "4").ok());
+	ASSERT_TRUE(same.say(S::Connections, "0").ok());
 	EXPECT_TRUE(same.agree(current));
-	const TextView others[] = {"0", "7", "7", "101", "7"};
+	const TextView others[] = {"0", "7", "7", "101", "7", "7"};
 	for (u32 i = 0; i < kSessionSettings; i++) {
 		SessionSettings other = same;
 		ASSERT_TRUE(other.say(static_cast<S>(i), others[i]).ok());

@@ -93,6 +93,13 @@ public:
 		kvfree(exchange(items_, static_cast<T *>(nullptr)));
 	}
 
+	// Destroys the elements behind the first `count`, last first; the memory stays.
+	void truncate(usize count)
+	{
+		while (count_ > count)
+			items_[--count_].~T();
+	}
+
 	usize size() const { return count_; }
 	T *data() const { return items_; }
 	// `i` is below size(): the callers' bound checks are at the trust boundary.

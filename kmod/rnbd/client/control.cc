@@ -93,7 +93,8 @@ void Control::show_map(cxxrt::SysfsText &out)
 		  "[no_path_timeout=<seconds|-1>] [auth=<off|optional|required>] "
 		  "[key=<name>] [mp_policy=<policy>] [max_reconnect_attempts=<number|-1>] "
 		  "[request_timeout=<seconds>] [heartbeat_interval_ms=<milliseconds>] "
-		  "[heartbeat_missed_max=<number>] [owner=<word>]\" > map_device\n"
+		  "[heartbeat_missed_max=<number>] [nr_connections=<number>] "
+		  "[owner=<word>]\" > map_device\n"
 		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
 }
 

@@ -2,8 +2,10 @@
 #include <rnbd/client/queues.hh>
 
 #include <cxxrt/block.hh>
+#include <cxxrt/memory.hh>
 #include <cxxrt/types.hh>
 #include <rnbd/client/io.hh>
+#include <rnbd/pure/queue_map.hh>
 
 namespace rnbd::client {
 
@@ -60,6 +62,43 @@ TagSet::~TagSet()
 		blk_mq_free_tag_set(&set_);
 }
 
+namespace {
+
+int compare_places(const void *a, const void *b)
+{
+	return is_nearer(*static_cast<const CpuPlace *>(a), *static_cast<const CpuPlace *>(b)) ? -1
+											       : 1;
+}
+
+CpuPlace place_of(u32 cpu)
+{
+	// Of a CPU that is not online no thread may be known.
+	const u32 core = cpumask_first(topology_sibling_cpumask(static_cast<int>(cpu)));
+	return {.cpu = cpu,
+		.node = static_cast<u32>(cpu_to_node(static_cast<int>(cpu))),
+		.core = core < nr_cpu_ids ? core : cpu};
+}
+
+// The block layer's own way deals queues out like cards, before 6.3. False: it is to be taken all
+// the same, for want of memory.
+bool map_to_neighbours(blk_mq_queue_map &map)
+{
+	auto places = cxxrt::Array<CpuPlace>::create(num_present_cpus());
+	if (!places.ok())
+		return false;
+	u32 count = 0;
+	unsigned int cpu;
+	for_each_possible_cpu(cpu) map.mq_map[cpu] = map.queue_offset + cpu % map.nr_queues;
+	for_each_present_cpu(cpu) if (count < places->size())(*places)[count++] = place_of(cpu);
+	sort(places->data(), count, sizeof(CpuPlace), compare_places, nullptr);
+	for (u32 rank = 0; rank < count; rank++)
+		map.mq_map[(*places)[rank].cpu] =
+		    map.queue_offset + queue_of_rank(rank, count, map.nr_queues);
+	return true;
+}
+
+} // namespace
+
 // Reads share the queues of everything else; polled requests have queues of their own behind them.
 void TagSet::map_queues(blk_mq_tag_set *set)
 {
@@ -72,8 +111,12 @@ void TagSet::map_queues(blk_mq_tag_set *set)
 		set->map[HCTX_TYPE_POLL].nr_queues = self->poll_queues_;
 		set->map[HCTX_TYPE_POLL].queue_offset = self->default_queues_;
 	}
-	for (u32 i = 0; i < set->nr_maps; i++)
-		blk_mq_map_queues(&set->map[i]);
+	for (u32 i = 0; i < set->nr_maps; i++) {
+		blk_mq_queue_map &map = set->map[i];
+		const bool shared = map.nr_queues && map.nr_queues < num_present_cpus();
+		if (!shared || !map_to_neighbours(map))
+			blk_mq_map_queues(&map);
+	}
 }
 
 void TagSet::set_up_request(blk_mq_tag_set *set, request *rq)

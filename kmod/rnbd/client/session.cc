@@ -93,7 +93,8 @@ Status Session::connect(const Destination &destination)
 			  attributes_.max_io_size, attributes_.max_segments);
 		return err::einval;
 	}
-	TRY(tags_.create(attributes_, queues_, poll_queues_));
+	const u32 queues = cxxrt::min_of(queues_, attributes_.nr_connections);
+	TRY(tags_.create(attributes_, queues, poll_queues_));
 	if (poll_queues_)
 		log_info(name(), "[session=%s] mapped %u/%u/%u default/read/poll queues.", name(),
 			 tags_.default_queues(), tags_.default_queues(), tags_.poll_queues());

@@ -27,8 +27,12 @@ constexpr usize kMaxSetting = 15;
 constexpr usize kMaxOwner = 200;
 
 // Settings of the session by the names of its files, in the order of enum rtrs_clt_setting.
-constexpr TextView kSettingOptions[] = {"mp_policy", "max_reconnect_attempts", "request_timeout",
-					"heartbeat_interval_ms", "heartbeat_missed_max"};
+constexpr TextView kSettingOptions[] = {"mp_policy",
+					"max_reconnect_attempts",
+					"request_timeout",
+					"heartbeat_interval_ms",
+					"heartbeat_missed_max",
+					"nr_connections"};
 constexpr usize kSettings = sizeof(kSettingOptions) / sizeof(kSettingOptions[0]);
 
 // Texts are views of the parsed input.

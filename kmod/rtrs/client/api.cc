@@ -42,6 +42,7 @@ void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
 	attrs->first_io_slot = rtrs::client::permit_count(l.reply.queue_depth);
 	attrs->max_io_size = l.max_io_size;
 	attrs->max_segments = l.max_segments;
+	attrs->nr_connections = l.connections.irq;
 	attrs->auth = to_text(session_of(handle).auth().policy);
 	attrs->key = session_of(handle).auth().key.c_str();
 }

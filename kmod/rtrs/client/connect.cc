@@ -318,7 +318,8 @@ rtrs_queue_config ClientConnection::queue_config() const
 		// An answer takes two receives at most: SEND_WITH_INV and the immediate.
 		config.recv_wrs = min_of(2 * depth.value, dev.queue_wrs);
 		config.send_sges = dev.send_sges;
-		config.cq_vector = (cid() - 1) % vectors;
+		config.cq_vector = static_cast<int>(
+		    spread_vector(cid() - 1u, path_.connections().irq, static_cast<u32>(vectors)));
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
 		config.batch = is_polled() ? nullptr : on_batch;
 		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);

@@ -25,7 +25,7 @@ ClientConnection::ClientConnection(Path &path, u16 cid)
 
 bool ClientConnection::is_polled() const
 {
-	return cid() > path_.session().irq_connections();
+	return cid() > path_.connections().irq;
 }
 
 // ---- receives ----

@@ -6,6 +6,7 @@
 
 #include <cxxrt/kernel.hh>
 #include <rtrs/core/device.hh>
+#include <rtrs/pure/geometry.hh>
 #include <rtrs/rtrs.h>
 #include <rtrs/wire/constants.hh>
 #include <rtrs/wire/immediate.hh>
@@ -59,9 +60,11 @@ struct SessionLimits {
 	ByteCount chunk;
 	u32 max_io_size;
 	u32 max_segments;
+	ConnectionSplit connections; // of each path, at most
 
 	// Of the first path. EINVAL if no request fits.
-	static Result<SessionLimits> from(const ConnectReplyFields &reply, const DeviceLimits &dev)
+	static Result<SessionLimits> from(const ConnectReplyFields &reply, const DeviceLimits &dev,
+					  const ConnectionSplit &connections)
 	{
 		// A region holds one page less than its size in data that begins inside a page.
 		const u32 pages = dev.max_pages - 1;
@@ -77,6 +80,7 @@ struct SessionLimits {
 		    .chunk = reply.chunk_size(),
 		    .max_io_size = io,
 		    .max_segments = dev.max_pages,
+		    .connections = connections,
 		};
 	}
 	bool same_server_geometry(const ConnectReplyFields &o) const

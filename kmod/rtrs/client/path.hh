@@ -200,6 +200,8 @@ public:
 			  Signal signal);
 	u64 inflight_of(int cpu) const { return stats_->inflight_of(cpu); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
+	// Of the present attempt: what it has agreed on with the server, or will ask for.
+	const ConnectionSplit &connections() const { return split_; }
 	PathStats &stats() { return *stats_; }
 	cxxrt::PerCpu<WrCounters> &wr_counters() { return wr_counters_; }
 
@@ -235,6 +237,8 @@ private:
 	Status open_connection(u16 cid);
 	Status open_connections(u32 first, u32 end);
 	void await_end_of_stale(u16 cid);
+	void set_split(const ConnectionSplit &split);
+	Status agree_on_connections(const ConnectReplyFields &reply);
 	Status agree_on_limits();
 	Status exchange_info();
 	Status read_info_response();
@@ -294,6 +298,7 @@ private:
 	void show_hca_port(cxxrt::SysfsText &out);
 	void show_src_addr(cxxrt::SysfsText &out);
 	void show_dst_addr(cxxrt::SysfsText &out);
+	void show_connections(cxxrt::SysfsText &out);
 	void show_latency(cxxrt::SysfsText &out);
 	void show_heartbeats_missed(cxxrt::SysfsText &out);
 	void show_last_error(cxxrt::SysfsText &out);
@@ -367,6 +372,7 @@ private:
 	DeviceLimits limits_{};
 	const SessionLimits *session_limits_ = nullptr;
 	cxxrt::Array<cxxrt::Box<ClientConnection>> connections_;
+	ConnectionSplit split_{}; // what they are; written under info_lock_, for sysfs
 	cxxrt::Box<RequestTable> requests_;
 	struct RemoteChunk {
 		RemoteAddress address;

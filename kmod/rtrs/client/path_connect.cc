@@ -43,7 +43,8 @@ Status Path::connect()
 
 Status Path::open_connections()
 {
-	connections_ = TRY(Array<Box<ClientConnection>>::create(session_.connections()));
+	set_split(session_.connections());
+	connections_ = TRY(Array<Box<ClientConnection>>::create(split_.total()));
 	TRY(open_connection(0));
 	TRY(agree_on_limits());
 	// The in-tree client has one after the other, so nobody has seen what the in-tree server
@@ -120,6 +121,7 @@ ConnectRequestFields Path::greeting(u16 cid) const
 	    .short_heartbeats = true,
 	    .authentication = static_cast<bool>(exchange_),
 	    .algorithms = kKnownAlgorithms,
+	    .fewer_connections = true,
 	};
 }
 
@@ -150,6 +152,27 @@ void Path::shorten_send_queues(u32 wrs)
 	limits_.send_wrs = wrs;
 }
 
+void Path::set_split(const ConnectionSplit &split)
+{
+	LockGuard<Mutex> held(info_lock_);
+	split_ = split;
+}
+
+// Protocol J.5. There is only the service connection yet.
+Status Path::agree_on_connections(const ConnectReplyFields &reply)
+{
+	if (!reply.connections)
+		return {};
+	if (reply.connections > split_.total()) {
+		log_error(log_name(), "malformed answer: %u connections, %u were asked for",
+			  reply.connections, split_.total());
+		return err::einval;
+	}
+	set_split(split_connections(split_, reply.connections));
+	connections_.truncate(split_.total());
+	return {};
+}
+
 Status Path::agree_on_limits()
 {
 	const ConnectReplyFields &reply = connections_[0]->reply();
@@ -159,6 +182,7 @@ Status Path::agree_on_limits()
 	new_keys_ = reply.new_rkey;
 	capsules_ = reply.capsules;
 	fences_ = reply.fences;
+	TRY(agree_on_connections(reply));
 	serial_ = reply.path_serial;
 	instance_ = reply.session_instance;
 	__atomic_store_n(&carried_fence_, 0u, __ATOMIC_RELEASE);

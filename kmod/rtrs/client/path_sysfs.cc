@@ -17,6 +17,7 @@ constinit const SysfsFile<Path> Path::kFiles[] = {
     SysfsFile<Path>::read_only("hca_port", &Path::show_hca_port),
     SysfsFile<Path>::read_only("src_addr", &Path::show_src_addr),
     SysfsFile<Path>::read_only("dst_addr", &Path::show_dst_addr),
+    SysfsFile<Path>::read_only("nr_connections", &Path::show_connections),
     SysfsFile<Path>::read_only("cur_latency", &Path::show_latency),
     SysfsFile<Path>::read_only("heartbeats_missed", &Path::show_heartbeats_missed),
     SysfsFile<Path>::read_only("last_error", &Path::show_last_error),
@@ -89,6 +90,13 @@ void Path::show_dst_addr(SysfsText &out)
 	LockGuard<Mutex> held(info_lock_);
 	rtrs_addr_print(&shown_addresses_.dst, text, sizeof(text));
 	out.print("%s\n", text);
+}
+
+// Those that carry I/O.
+void Path::show_connections(SysfsText &out)
+{
+	LockGuard<Mutex> held(info_lock_);
+	out.print("%u\n", split_.irq + split_.poll);
 }
 
 void Path::show_latency(SysfsText &out)

@@ -34,6 +34,7 @@ static_assert(static_cast<int>(SessionSetting::RequestTimeout) == RTRS_CLT_REQUE
 static_assert(static_cast<int>(SessionSetting::HeartbeatInterval) ==
 	      RTRS_CLT_HEARTBEAT_INTERVAL_MS);
 static_assert(static_cast<int>(SessionSetting::HeartbeatMissed) == RTRS_CLT_HEARTBEAT_MISSED_MAX);
+static_assert(static_cast<int>(SessionSetting::Connections) == RTRS_CLT_NR_CONNECTIONS);
 static_assert(kSessionSettings == RTRS_CLT_SETTINGS);
 
 } // namespace
@@ -86,8 +87,9 @@ Session::Session(const SessionName &name, const SessionAuth &auth, const Session
     : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
       port_(params.port), reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
       queues_(params.nr_queues ?: nr_cpu_ids),
-      irq_connections_(rtrs::irq_connections(queues_, params.nr_poll_queues)),
-      poll_connections_(params.nr_poll_queues),
+      told_connections_(static_cast<u32>(settings.get(SessionSetting::Connections, 0))),
+      asked_connections_{rtrs::irq_connections(told_connections_ ?: queues_, params.nr_poll_queues),
+			 params.nr_poll_queues},
       max_reconnects_(settings.get(SessionSetting::ReconnectAttempts, params.max_reconnects)),
       request_timeout_(
 	  static_cast<u32>(settings.get(SessionSetting::RequestTimeout, kDefaultRequestTimeout))),
@@ -129,9 +131,6 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::eexist;
 
 	Session *s = session.release();
-	if (s->irq_connections_ < s->queues_)
-		log_info(s->name(), "%u queues share %u connections: a path has %u at most",
-			 s->queues_, s->irq_connections_, kMaxPathConnections);
 	// Who abandons all sessions either finds this one, or has changed his mind before.
 	if (params.wanted && !params.wanted(params.priv))
 		s->abandon();
@@ -140,9 +139,12 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		status = s->enable_events(handle);
 	if (status.ok()) {
 		s->device_.announce();
+		const SessionLimits &limits = s->limits();
 		log_info(s->name(), "open: %u paths, queue depth %u, max I/O %u bytes",
-			 params.nr_paths, s->limits().reply.queue_depth.value,
-			 s->limits().max_io_size);
+			 params.nr_paths, limits.reply.queue_depth.value, limits.max_io_size);
+		if (limits.connections.irq < s->queues_)
+			log_info(s->name(), "%u queues share %u connections of each path",
+				 s->queues_, limits.connections.irq);
 		return s;
 	}
 	close(s);
@@ -293,10 +295,16 @@ bool Session::pair_in_use(const Path &self, const rtrs_addr_pair &pair)
 	return false;
 }
 
+ConnectionSplit Session::connections()
+{
+	LockGuard<Mutex> held(paths_lock_);
+	return limits_ ? limits_->connections : asked_connections_;
+}
+
 Result<const SessionLimits *> Session::agree(const Path &path, const ConnectReplyFields &reply,
 					     const DeviceLimits &device)
 {
-	Result<SessionLimits> mine = SessionLimits::from(reply, device);
+	Result<SessionLimits> mine = SessionLimits::from(reply, device, path.connections());
 	if (!mine.ok()) {
 		log_error(path.log_name(), "no request fits the limits of server and device");
 		return err::einval;

@@ -56,10 +56,9 @@ public:
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
 	// Those of all paths; each is read by itself, at any time.
 	const HeartbeatLimits &heartbeat_limits() const { return heartbeat_limits_; }
-	u32 irq_connections() const { return irq_connections_; }
-	u32 poll_connections() const { return poll_connections_; }
-	// Service connection included.
-	u32 connections() const { return 1 + irq_connections_ + poll_connections_; }
+	// What the next attempt of a path asks its server for: what the session is to have, or,
+	// when its first path has reached a server, what that one had room for.
+	ConnectionSplit connections();
 	Permits &permits() { return permits_; }
 
 	// ---- for paths, in process context ----
@@ -171,6 +170,7 @@ private:
 	void show_request_timeout(cxxrt::SysfsText &out);
 	void show_heartbeat_interval(cxxrt::SysfsText &out);
 	void show_heartbeat_missed(cxxrt::SysfsText &out);
+	void show_connections(cxxrt::SysfsText &out);
 	void show_policy(cxxrt::SysfsText &out);
 	void show_dest_port(cxxrt::SysfsText &out);
 	void show_auth(cxxrt::SysfsText &out);
@@ -190,10 +190,10 @@ private:
 	void *const user_;
 	void (*const link_event_)(void *user, rtrs_clt_event event);
 	const u16 port_;
-	const u32 reconnect_delay_; // seconds
-	const u32 queues_;	    // whose numbers requests say
-	const u32 irq_connections_;
-	const u32 poll_connections_;
+	const u32 reconnect_delay_;  // seconds
+	const u32 queues_;	     // whose numbers requests say
+	const u32 told_connections_; // 0: one for each queue
+	const ConnectionSplit asked_connections_;
 	int max_reconnects_;
 	u32 request_timeout_;
 	HeartbeatLimits heartbeat_limits_; // written under paths_lock_

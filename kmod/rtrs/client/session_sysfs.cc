@@ -17,6 +17,7 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
 				    &Session::store_heartbeat_interval),
     DeviceFile<Session>::read_write("heartbeat_missed_max", &Session::show_heartbeat_missed,
 				    &Session::store_heartbeat_missed),
+    DeviceFile<Session>::read_only("nr_connections", &Session::show_connections),
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
     DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
@@ -81,6 +82,8 @@ bool Session::has_settings(const SessionSettings &settings) const
 			return static_cast<int>(READ_ONCE(heartbeat_limits_.interval_ms));
 		case SessionSetting::HeartbeatMissed:
 			return static_cast<int>(READ_ONCE(heartbeat_limits_.missed_max));
+		case SessionSetting::Connections:
+			return static_cast<int>(told_connections_);
 		case SessionSetting::Count:
 			break;
 		}
@@ -125,6 +128,11 @@ Status Session::store_heartbeat_missed(TextView text, SysfsCall &)
 	heartbeat_choice_.set_missed(static_cast<u32>(missed));
 	apply_heartbeat_limits();
 	return {};
+}
+
+void Session::show_connections(SysfsText &out)
+{
+	out.print("%u\n", told_connections_);
 }
 
 void Session::show_policy(SysfsText &out)

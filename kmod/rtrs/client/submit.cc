@@ -54,13 +54,11 @@ private:
 
 } // namespace
 
-// Each CPU has a connection, whose completions come back to it.
+// Each CPU has a connection, whose completions come back to it, or shares one with its neighbours.
 inline ClientConnection &Path::connection_for(const Lane &lane)
 {
-	const bool polled = lane.poll_queue && lane.poll_queue <= session_.poll_connections();
-	const u32 cid = polled ? session_.irq_connections() + lane.poll_queue
-			       : 1 + lane.queue % session_.irq_connections();
-	return *connections_[cid];
+	const bool polled = lane.poll_queue && lane.poll_queue <= split_.poll;
+	return *connections_[polled ? split_.irq + lane.poll_queue : 1 + lane.queue % split_.irq];
 }
 
 [[gnu::always_inline]] inline Status Path::take(const rtrs_clt_request &in)
@@ -153,9 +151,9 @@ void Path::commit(const Lane &lane)
 
 int Path::poll(u32 queue, io_comp_batch *batch)
 {
-	if (queue >= session_.poll_connections())
+	if (queue >= split_.poll)
 		return 0;
-	return connections_[1 + session_.irq_connections() + queue]->poll(batch);
+	return connections_[1 + split_.irq + queue]->poll(batch);
 }
 
 } // namespace rtrs::client

@@ -80,6 +80,40 @@ constexpr u32 irq_connections(u32 queues, u32 poll_queues)
 	return cxxrt::min_of(queues, kMaxPathConnections - 1 - poll_queues);
 }
 
+// Connections of a path beside the service connection.
+struct ConnectionSplit {
+	u32 irq;
+	u32 poll;
+	constexpr u32 total() const { return 1 + irq + poll; }
+	constexpr bool operator==(const ConnectionSplit &) const = default;
+};
+
+// What the client makes of `total` connections, kMinConnections at least, where it has asked for
+// more (protocol J.5). One that interrupts is left always; without one of its own a poll queue uses
+// those.
+constexpr ConnectionSplit split_connections(const ConnectionSplit &asked, u32 total)
+{
+	const u32 rest = cxxrt::min_of(total, asked.total()) - 1;
+	const u32 poll = cxxrt::min_of(asked.poll, rest - 1);
+	return {cxxrt::min_of(asked.irq, rest - poll), poll};
+}
+
+// The completion vector of the `index`th connection of `count`. Vectors are the CPUs', mostly in
+// their order, and a few connections are shared by neighbours among those.
+constexpr u32 spread_vector(u32 index, u32 count, u32 vectors)
+{
+	return index < count && count < vectors ? static_cast<u32>(u64{index} * vectors / count)
+						: index % vectors;
+}
+
+// How many a server gives who would have `limit`, 0 for any number, to a client that asks for
+// `asked` and can do with fewer.
+constexpr u32 grant_connections(u32 asked, u32 limit)
+{
+	return limit ? cxxrt::min_of(asked, limit < kMinConnections ? kMinConnections : limit)
+		     : asked;
+}
+
 // So many that one is left for all others.
 constexpr u32 kMaxPollQueues = kMaxPathConnections - 2;
 

@@ -15,6 +15,7 @@ enum class SessionSetting : u8 {
 	RequestTimeout,
 	HeartbeatInterval,
 	HeartbeatMissed,
+	Connections,
 	Count,
 };
 
@@ -67,6 +68,8 @@ private:
 			return parse_heartbeat_interval(text);
 		case SessionSetting::HeartbeatMissed:
 			return parse_heartbeat_missed(text);
+		case SessionSetting::Connections:
+			return parse_connections(text);
 		case SessionSetting::Count:
 			break;
 		}

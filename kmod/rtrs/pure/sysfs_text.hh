@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cxxrt/text.hh>
+#include <rtrs/wire/constants.hh>
 #include <rtrs/wire/units.hh>
 
 namespace rtrs {
@@ -20,6 +21,8 @@ constexpr int kMinHeartbeatIntervalMs = 100;
 constexpr int kMaxHeartbeatIntervalMs = 60'000;
 constexpr int kMinHeartbeatMissed = 1;
 constexpr int kMaxHeartbeatMissed = 100;
+// Of a path, those that carry I/O and interrupt.
+constexpr int kMaxIoConnections = static_cast<int>(kMaxPathConnections) - 1;
 
 // Statistics are cleared by "0" (documented) and by "1" (in-tree). EINVAL.
 constexpr Status parse_reset(TextView t)
@@ -52,6 +55,12 @@ constexpr Result<int> parse_heartbeat_interval(TextView t)
 constexpr Result<int> parse_heartbeat_missed(TextView t)
 {
 	return cxxrt::parse_int(t, kMinHeartbeatMissed, kMaxHeartbeatMissed);
+}
+
+// 0, which is one for each CPU, to 1024. EINVAL, ERANGE.
+constexpr Result<int> parse_connections(TextView t)
+{
+	return cxxrt::parse_int(t, 0, kMaxIoConnections);
 }
 
 } // namespace rtrs

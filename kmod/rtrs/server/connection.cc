@@ -93,6 +93,7 @@ Status ServerConnection::accept()
 	    .short_heartbeats = path_.short_heartbeats(),
 	    .authentication = path_.proof() != nullptr,
 	    .nonce = path_.proof() ? path_.proof()->nonce : ServerNonce{},
+	    .connections = path_.granted_connections(),
 	});
 	if (path_.proof() && ConnectionId{cid()}.is_service())
 		path_.proof()->reply = reply;

@@ -28,6 +28,7 @@ struct rtrs_server_limits {
 	unsigned int max_paths_per_host;
 	unsigned int max_connections;
 	unsigned int max_connections_per_host;
+	unsigned int max_connections_per_path;
 	unsigned int max_pinned_mb;
 };
 

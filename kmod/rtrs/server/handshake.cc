@@ -69,16 +69,23 @@ bool newer(u16 a, u16 b)
 	return static_cast<s16>(static_cast<u16>(a - b)) > 0;
 }
 
-// What the client says; in words, if it is more than this server has room for.
+// What the client says; in words, if it is more than this server has room for. Who can do with
+// fewer connections says so with the first, and gets so many (protocol J.5).
 Result<ConnectRequestFields> parse_params(const rdma_conn_param &param)
 {
-	const ConnectRequestFields fields =
+	ConnectRequestFields fields =
 	    TRY(parse_connect_request(ByteView(param.private_data, param.private_data_len)));
-	if (fields.connection_count <= kMaxPathConnections)
+	const u32 most =
+	    min_of(module_->limits.grant(fields.connection_count), kMaxPathConnections);
+	if (!fields.cid.is_service() || fields.connection_count <= most)
 		return fields;
+	if (fields.fewer_connections) {
+		fields.connection_count = static_cast<u16>(most);
+		return fields;
+	}
 	log_warning_limited("server",
 			    "a client wants %u connections for a path, at most %u are taken",
-			    fields.connection_count, kMaxPathConnections);
+			    fields.connection_count, most);
 	return err::econnreset;
 }
 

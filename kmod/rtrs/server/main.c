@@ -54,6 +54,10 @@ MODULE_PARM_DESC(
 module_param_named(max_connections_per_host, limits.max_connections_per_host, uint, 0644);
 MODULE_PARM_DESC(max_connections_per_host,
 		 "Connections from one client address, 0 for any number (default: 65536)");
+module_param_named(max_connections_per_path, limits.max_connections_per_path, uint, 0644);
+MODULE_PARM_DESC(max_connections_per_path,
+		 "Connections of one path, 2 at least, 0 for as many as the client asks for; "
+		 "in-tree clients, which can't do with fewer, are refused (default: 0)");
 module_param_named(max_pinned_mb, limits.max_pinned_mb, uint, 0644);
 MODULE_PARM_DESC(
     max_pinned_mb,

@@ -42,6 +42,11 @@ public:
 		    .connections_per_host = READ_ONCE(live_.max_connections_per_host),
 		};
 	}
+	// Of those that a client asks for in one path.
+	u32 grant(u32 connections) const
+	{
+		return grant_connections(connections, READ_ONCE(live_.max_connections_per_path));
+	}
 	SessionLimits sessions() const
 	{
 		return {

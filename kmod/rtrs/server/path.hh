@@ -72,6 +72,7 @@ public:
 	bool is_of_older_epoch(u32 epoch) const;
 	// No connection was ever added.
 	bool is_unused() const { return !connections_[0]; }
+	// As many as were granted.
 	u32 connection_count() const { return asked_.connection_count; }
 	// An error leaves the id with the caller, who rejects it. After success the id is the
 	// path's, even if the connection fails later. In the id's event handler.
@@ -147,6 +148,11 @@ public:
 	}
 	u32 serial() const { return serial_; }
 	const Uuid &id() const { return asked_.path; }
+	// What REP says of their number (protocol J.5); 0 to a client that could not do with fewer.
+	u16 granted_connections() const
+	{
+		return asked_.fewer_connections ? asked_.connection_count : u16{0};
+	}
 	const PathEnds &ends() const { return ends_; }
 	const PathDevice &device() const { return device_; }
 	HeartbeatTimer &heartbeat() { return heartbeat_; }

@@ -50,6 +50,7 @@ struct ConnectRequest {
 		kCapsules = 1 << 1,
 		kShortHeartbeats = 1 << 2,
 		kAuthentication = 1 << 3,
+		kFewerConnections = 1 << 4,
 	};
 };
 static_assert(sizeof(ConnectRequest) == kPrivateDataSize);
@@ -88,8 +89,10 @@ struct ConnectReply {
 		kCapsules = 1 << 1,
 		kShortHeartbeats = 1 << 2,
 		kAuthentication = 1 << 3,
+		kFewerConnections = 1 << 4,
 		kAlgorithmShift = 8,
 		kAlgorithmMask = 0xff,
+		kConnectionsShift = 16,
 	};
 };
 static_assert(sizeof(ConnectReply) == kPrivateDataSize);
@@ -122,6 +125,8 @@ struct ConnectRequestFields {
 	// none that is known here.
 	bool authentication = false;
 	u16 algorithms = 0;
+	// Protocol J.5: the client makes do with fewer connections.
+	bool fewer_connections = false;
 };
 
 struct ConnectReplyFields {
@@ -141,6 +146,8 @@ struct ConnectReplyFields {
 	bool authentication = false;
 	AuthAlgorithm algorithm = AuthAlgorithm::HmacSha256;
 	ServerNonce nonce = {};
+	// Protocol J.5: so many connections has the path; 0 if the server says nothing of it.
+	u16 connections = 0;
 
 	// Cannot overflow: parse_connect_reply refused what would.
 	constexpr ByteCount chunk_size() const
@@ -195,6 +202,7 @@ inline Result<ConnectRequestFields> parse_connect_request(ByteView data,
 	    .short_heartbeats = (m.features & ConnectRequest::kShortHeartbeats) != 0,
 	    .authentication = (m.features & ConnectRequest::kAuthentication) != 0,
 	    .algorithms = m.algorithms.get(),
+	    .fewer_connections = (m.features & ConnectRequest::kFewerConnections) != 0,
 	};
 }
 
@@ -212,7 +220,8 @@ inline ConnectRequest make_connect_request(const ConnectRequestFields &f)
 	m.features = static_cast<u8>((f.fences ? ConnectRequest::kFences : 0) |
 				     (f.capsules ? ConnectRequest::kCapsules : 0) |
 				     (f.short_heartbeats ? ConnectRequest::kShortHeartbeats : 0) |
-				     (f.authentication ? ConnectRequest::kAuthentication : 0));
+				     (f.authentication ? ConnectRequest::kAuthentication : 0) |
+				     (f.fewer_connections ? ConnectRequest::kFewerConnections : 0));
 	m.algorithms = static_cast<u16>(f.authentication ? f.algorithms : 0);
 	m.epoch = f.fences ? f.epoch : 0;
 	return m;
@@ -233,7 +242,8 @@ inline Status check_connect_reply(ByteView data)
 
 // Client side, cid 0: also the geometry of the session. ECONNRESET as check_connect_reply, EINVAL
 // for a geometry that no immediate can address or no I/O fits into (protocol G.3-22), for a serial
-// that no fence can name (protocol J.1), and for an algorithm that is unknown (protocol J.3).
+// that no fence can name (protocol J.1), for an algorithm that is unknown (protocol J.3), and for
+// less than two connections (protocol J.5); that they are not too many is for the path to check.
 inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 {
 	if (Status s = check_connect_reply(data); !s.ok())
@@ -260,6 +270,11 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    m.features.get() >> ConnectReply::kAlgorithmShift & ConnectReply::kAlgorithmMask;
 	if (authentication && algorithm != static_cast<u8>(AuthAlgorithm::HmacSha256))
 		return err::einval;
+	const bool fewer = (m.features.get() & ConnectReply::kFewerConnections) != 0;
+	const u16 connections =
+	    fewer ? static_cast<u16>(m.features.get() >> ConnectReply::kConnectionsShift) : u16{0};
+	if (fewer && connections < kMinConnections)
+		return err::einval;
 	return ConnectReplyFields{
 	    .queue_depth = depth,
 	    .max_io_size = {io},
@@ -272,6 +287,7 @@ inline Result<ConnectReplyFields> parse_connect_reply(ByteView data)
 	    .short_heartbeats = (m.features.get() & ConnectReply::kShortHeartbeats) != 0,
 	    .authentication = authentication,
 	    .nonce = authentication ? m.nonce : ServerNonce{},
+	    .connections = connections,
 	};
 }
 
@@ -292,6 +308,9 @@ inline ConnectReply make_connect_reply(const ConnectReplyFields &f)
 			     u32{static_cast<u8>(f.algorithm)} << ConnectReply::kAlgorithmShift;
 		m.nonce = f.nonce;
 	}
+	if (f.connections)
+		m.features = m.features.get() | u32{ConnectReply::kFewerConnections} |
+			     u32{f.connections} << ConnectReply::kConnectionsShift;
 	m.path_serial = f.fences ? f.path_serial : 0;
 	m.session_instance = f.fences ? f.session_instance : 0;
 	return m;

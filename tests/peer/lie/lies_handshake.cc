@@ -113,7 +113,7 @@ std::vector<Lie> handshake_lies()
 	    reply("nonce-unasked", "ok",
 		  [](auto &r) { std::memset(&r.nonce, 0xff, sizeof(r.nonce)); }),
 	    reply("flags-unknown", "ok", [](auto &r) { r.flags = 0xfffffffd; }),
-	    reply("fences-unknown", "ok", [](auto &r) { r.features = 0xfffffff6; }),
+	    reply("fences-unknown", "ok", [](auto &r) { r.features = 0xffffffe6; }),
 	    reply("proof-unasked", "map:EPROTO", [](auto &r) { r.features = 1 << 3; }),
 	    reply("proof-unknown", kInvalid, [](auto &r) { r.features = 1 << 3 | 1 << 8; }),
 	    reply("serial-0", kInvalid, [](auto &r) { r.features = 1; }),
@@ -122,6 +122,13 @@ std::vector<Lie> handshake_lies()
 			  r.features = 1;
 			  r.path_serial = 1u << 28;
 		  }),
+	    // J.5: the service connection and one more, and no more than were asked for.
+	    reply("connections-0", kInvalid, [](auto &r) { r.features = 1 << 4; }),
+	    reply("connections-1", kInvalid, [](auto &r) { r.features = 1 << 4 | 1 << 16; }),
+	    reply("connections-2", "ok", [](auto &r) { r.features = 1 << 4 | 2 << 16; }),
+	    reply("connections-4096", kInvalid, [](auto &r) { r.features = 1 << 4 | 4096u << 16; }),
+	    reply("connections-65535", kInvalid,
+		  [](auto &r) { r.features = 1 << 4 | 0xffffu << 16; }),
 	    // Only cid 0 decides.
 	    reply(
 		"geometry-con-1", "ok",
@@ -129,6 +136,7 @@ std::vector<Lie> handshake_lies()
 			r.queue_depth = 65535;
 			r.max_io_size = 0xffffffff;
 			r.flags = 0xffffffff;
+			r.features = 1 << 4 | 0xffffu << 16;
 		},
 		1),
 	    reply_of_size("empty", kReset, 0, std::byte{0}),

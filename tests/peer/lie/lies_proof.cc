@@ -160,6 +160,11 @@ std::vector<Lie> reply_lies(const Maker &m)
 	    m.reply("way-nonce-end", flip(kNonce + sizeof(ServerNonce) - 1, 0x80)),
 	    m.reply("way-capsules", flip(kFeatures, ConnectReply::kCapsules)),
 	    m.reply("way-heartbeats", flip(kFeatures, ConnectReply::kShortHeartbeats)),
+	    m.reply("way-connections",
+		    [](Bytes &b) {
+			    b.at(kFeatures) |= std::byte{ConnectReply::kFewerConnections};
+			    b.at(kFeatures + 2) = std::byte{kMinConnections};
+		    }),
 	    m.reply("way-fences",
 		    [](Bytes &b) {
 			    b.at(kFeatures) ^= std::byte{ConnectReply::kFences};
@@ -244,6 +249,7 @@ std::vector<Lie> claims(const Maker &m)
 	    asked("asked-fences", kOffers, ConnectRequest::kFences),
 	    asked("asked-capsules", kOffers, ConnectRequest::kCapsules),
 	    asked("asked-heartbeats", kOffers, ConnectRequest::kShortHeartbeats),
+	    asked("asked-connections", kOffers, ConnectRequest::kFewerConnections),
 	    asked("asked-unknown", kOffers, 0x80),
 	    asked("asked-algorithms", 46, 2),
 	    asked("asked-epoch", 48, 1),

@@ -40,6 +40,7 @@ FORMATS = {
     f"{CLIENT}/request_timeout": r"\d+",
     f"{CLIENT}/heartbeat_interval_ms": r"\d+",
     f"{CLIENT}/heartbeat_missed_max": r"\d+",
+    f"{CLIENT}/nr_connections": "0",
     **dict.fromkeys((f"{CLIENT}/mp_policy", f"{CLIENT}/mpath_policy"),
                     r"round-robin \(RR: 0\)|min-inflight \(MI: 1\)|min-latency \(ML: 2\)"),
     f"{CLIENT}/add_path": r"Usage: echo \[<source addr>@\]<destination addr> > add_path\n\n"
@@ -52,7 +53,7 @@ FORMATS = {
     f"{CLIENT}/key": r"(?:[0-9A-Za-z][-_.0-9A-Za-z]*)?",
     f"{CLIENT_PATH}/proven": PROVEN,
     f"{SERVER_PATH}/proven": PROVEN,
-    **{f"{CLIENT_PATH}/{name}": r"\d+" for name in ("heartbeats_missed", "attempts")},
+    **{f"{CLIENT_PATH}/{name}": r"\d+" for name in ("heartbeats_missed", "attempts", "nr_connections")},
     f"{CLIENT_PATH}/last_error": r"0|-\d+",
     f"{CLIENT_PATH}/last_reason": "none",
     f"{CLIENT_PATH}/next_attempt_ms": r"-1|\d+",

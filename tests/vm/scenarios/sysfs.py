@@ -10,11 +10,11 @@ RO, RW = "444", "644"
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
     ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
-    ("dest_port", RO, True), ("add_path", RW, False),
+    ("nr_connections", RO, True), ("dest_port", RO, True), ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
-    ("dst_addr", RO, False), ("cur_latency", RO, False),
+    ("dst_addr", RO, False), ("cur_latency", RO, False), ("nr_connections", RO, True),
     ("heartbeats_missed", RO, True), ("last_error", RO, True), ("last_reason", RO, True),
     ("attempts", RO, True), ("next_attempt_ms", RO, True),
     ("reconnect", RW, False), ("disconnect", RW, False),

@@ -373,6 +373,11 @@ TEST(RnbdadmSession, Settings)
 	EXPECT_EQ(host.writes[0], "/sys/class/rtrs-client/store/mp_policy <- round-robin");
 	host.drop("/sys/class/rtrs-client/store/request_timeout");
 	EXPECT_EQ(run_line(host, "session set store request-timeout=5").code, 9);
+	const auto written = host.writes.size();
+	Outcome o = run_line(host, "session set store policy=rr connections=2");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "connections of session store cannot change")) << o.err;
+	EXPECT_EQ(host.writes.size(), written);
 	EXPECT_EQ(run_line(host, "session disconnect store").code, 0);
 	EXPECT_EQ(run_line(host, "session reconnect 10.0.0.1").code, 0);
 }

@@ -20,6 +20,7 @@ TEST(RnbdadmConfigKeys, EveryDefaultIsInherited)
 	    {"request-timeout", "8"},
 	    {"heartbeat-interval", "9000"},
 	    {"heartbeat-missed-max", "9"},
+	    {"connections", "4"},
 	    {"access", "ro"},
 	    {"poll-queues", "2"},
 	    {"no-path-timeout", "77"},

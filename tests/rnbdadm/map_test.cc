@@ -21,11 +21,12 @@ TEST(RnbdadmMap, SettingsComeWithTheMapping)
 	const std::string map_device = "/sys/class/rnbd-client/ctl/map_device";
 	const std::string line = "map /dev/sda -s new -p 10.0.0.9 --no-path-timeout 30 --policy rr "
 				 "--reconnect-attempts 7 --request-timeout 20 "
-				 "--heartbeat-interval 250 --heartbeat-missed-max 3";
+				 "--heartbeat-interval 250 --heartbeat-missed-max 3 "
+				 "--connections 4";
 	const std::string whole =
 	    "sessname=new path=ip:10.0.0.9 device_path=/dev/sda no_path_timeout=30 "
-	    "heartbeat_interval_ms=250 heartbeat_missed_max=3 mp_policy=round-robin "
-	    "max_reconnect_attempts=7 request_timeout=20 owner=-";
+	    "nr_connections=4 heartbeat_interval_ms=250 heartbeat_missed_max=3 "
+	    "mp_policy=round-robin max_reconnect_attempts=7 request_timeout=20 owner=-";
 	FakeHost host;
 	host.client();
 	EXPECT_EQ(run_line(host, line + " --dry-run").out,
@@ -43,7 +44,13 @@ TEST(RnbdadmMap, SettingsComeWithTheMapping)
 	EXPECT_TRUE(has(o.err, "session new exists with policy round-robin")) << o.err;
 	EXPECT_TRUE(has(o.err, "rnbdadm session set new policy=min-latency")) << o.err;
 	EXPECT_EQ(host.writes.size(), 1u);
-	EXPECT_EQ(run_line(host, "map /dev/sdb -s new --policy rr").code, 0);
+	o = run_line(host, "map /dev/sdb -s new --connections 5");
+	EXPECT_EQ(o.code, 1);
+	EXPECT_TRUE(has(o.err, "connections of session new cannot change while it is open"))
+	    << o.err;
+	EXPECT_EQ(run_line(host, "map /dev/sdb -s new --connections 1025").code, 2);
+	EXPECT_EQ(host.writes.size(), 1u);
+	EXPECT_EQ(run_line(host, "map /dev/sdb -s new --policy rr --connections 4").code, 0);
 }
 
 // Modules of the kernel take less: all else follows, and what they lack is said.

@@ -48,7 +48,10 @@ std::map<std::string, std::string> settings_of(const Call &call)
 void compare_settings(const Host &host, const MapRequest &request)
 {
 	for (const auto &[name, value] : request.settings) {
-		auto running = running_value(host, request.session, *find_setting(name));
+		const Setting &setting = *find_setting(name);
+		auto running = running_value(host, request.session, setting);
+		if (running && *running != value && setting.fixed)
+			refuse_fixed(request.session, setting);
 		if (running && *running != value)
 			throw Failure(
 			    Exit::Failed,

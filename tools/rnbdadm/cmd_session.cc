@@ -55,8 +55,10 @@ Exit session_set(Call &call)
 		if (equals == std::string::npos || !setting)
 			throw Failure(Exit::Usage,
 				      fmt::format("session set: there is no setting '{}'{}", name,
-						  did_you_mean(name, setting_names())),
-				      "settings, as NAME=VALUE: " + join(setting_names(), " "));
+						  did_you_mean(name, changeable_names())),
+				      "settings, as NAME=VALUE: " + join(changeable_names(), " "));
+		if (setting->fixed)
+			refuse_fixed(session.name, *setting);
 		check_setting(*setting, word.substr(equals + 1));
 		settings.emplace_back(setting, word.substr(equals + 1));
 	}

@@ -57,7 +57,7 @@ std::vector<std::string> live_names(const Host &host, const std::string &kinds)
 				names.insert(name_of(key.id));
 			}
 		if (kind == "setting")
-			for (const std::string &name : setting_names())
+			for (const std::string &name : changeable_names())
 				names.insert(name + "=");
 		if (kind == "mapping")
 			for (const DeviceConfig &device : read_config(host).devices)

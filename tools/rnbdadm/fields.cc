@@ -167,6 +167,8 @@ const Table<Session> kTableSession = {
      "milliseconds between heartbeats", &Session::heartbeat_interval},
     {"heartbeat_missed_max", "MISSED MAX", Unit::Count, false,
      "unanswered heartbeats before a path counts as lost", &Session::heartbeat_missed_max},
+    {"connections", "CONNECTIONS", Unit::Count, false,
+     "connections that each path was told to have; 0 is one for each CPU", &Session::connections},
     {"auth", "AUTH", Unit::Text, false,
      "whether both sides prove who they are: off, optional or required; null on the server and if "
      "the module does not tell it",
@@ -190,6 +192,8 @@ const Table<Path> kTablePath = {
     {"hca", "HCA", Unit::Text, true, "RDMA device of this machine", &Path::hca},
     {"port", "PORT", Unit::Count, true, "port of the RDMA device", &Path::port},
     {"state", "STATE", Unit::State, true, "connected or disconnected", &Path::state},
+    {"connections", "CONNECTIONS", Unit::Count, false,
+     "connections that carry I/O; null on the server", &Path::connections},
     {"latency_ns", "LATENCY", Unit::Nanoseconds, true,
      "time to the answer of the last heartbeat; null on the server", &Path::latency},
     {"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait for an answer",

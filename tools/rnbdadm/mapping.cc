@@ -153,7 +153,7 @@ void say_what_follows(Call &call, const MapRequest &request)
 	for (const auto &[name, value] : request.settings) {
 		const Setting &setting = *find_setting(name);
 		// What there is will be compared; what is new is in-tree's.
-		if (!takes(call.host, setting) &&
+		if (!takes(call.host, setting) && !setting.fixed &&
 		    running_value(call.host, request.session, setting) != value)
 			say(value, fmt::format("{}/{}/{}", kRtrsClient, request.session,
 					       setting.files.back()));

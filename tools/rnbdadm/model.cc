@@ -137,6 +137,7 @@ Path read_path(const Host &host, const Session &session, const std::string &name
 	path.port = host.number(path.folder + "/hca_port").value_or(0);
 	// A server has a folder for connected paths only, and no file that says so.
 	path.state = session.server ? "connected" : trim(host.text(path.folder + "/state"));
+	path.connections = host.number(path.folder + "/nr_connections");
 	std::vector<std::string> latency = split(host.text(path.folder + "/cur_latency"));
 	if (!latency.empty())
 		path.latency = parse_number(latency[0]);
@@ -173,6 +174,7 @@ Session read_session(const Host &host, bool server, const std::string &name)
 	session.request_timeout = host.number(session.folder + "/request_timeout");
 	session.heartbeat_interval = host.number(session.folder + "/heartbeat_interval_ms");
 	session.heartbeat_missed_max = host.number(session.folder + "/heartbeat_missed_max");
+	session.connections = host.number(session.folder + "/nr_connections");
 	for (const std::string &path : host.list(session.folder + "/paths"))
 		if (host.exists(session.folder + "/paths/" + path + "/src_addr"))
 			session.paths.push_back(read_path(host, session, path));

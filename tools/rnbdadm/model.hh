@@ -33,8 +33,9 @@ struct Path {
 	std::string source, destination;
 	std::string hca;
 	std::uint64_t port = 0;
-	std::string state; // connected or disconnected
-	Number latency;	   // ns
+	std::string state;  // connected or disconnected
+	Number connections; // that carry I/O
+	Number latency;	    // ns
 	PathCounts counts;
 	Integer reconnects, reconnects_failed;
 	Number heartbeats_missed; // intervals since the server's last word
@@ -59,8 +60,9 @@ struct Session {
 	Number request_timeout;	   // s
 	Number heartbeat_interval; // ms
 	Number heartbeat_missed_max;
-	Text auth; // whether it has to be proven who both sides are
-	Text key;  // by which key; empty: none
+	Number connections; // as told: 0 is one for each CPU
+	Text auth;	    // whether it has to be proven who both sides are
+	Text key;	    // by which key; empty: none
 	std::vector<Path> paths;
 	std::size_t devices = 0;
 

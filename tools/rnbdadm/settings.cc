@@ -53,6 +53,12 @@ const std::vector<Setting> &session_settings()
 		     return legal_number(v, rtrs::kMinHeartbeatMissed, rtrs::kMaxHeartbeatMissed);
 	     },
 	     "heartbeats without answer after which a path counts as lost"},
+	    {"connections",
+	     {"nr_connections"},
+	     "0 (one for each CPU) to 1024",
+	     [](const std::string &v) { return legal_number(v, 0, rtrs::kMaxIoConnections); },
+	     "connections of each path, 0 for one for each CPU; fixed while the session is open",
+	     true},
 	};
 	return kAll;
 }
@@ -77,6 +83,23 @@ std::vector<std::string> setting_names()
 	for (const Setting &setting : session_settings())
 		names.push_back(setting.name);
 	return names;
+}
+
+std::vector<std::string> changeable_names()
+{
+	std::vector<std::string> names;
+	for (const Setting &setting : session_settings())
+		if (!setting.fixed)
+			names.push_back(setting.name);
+	return names;
+}
+
+void refuse_fixed(const std::string &session, const Setting &setting)
+{
+	throw Failure(
+	    Exit::Failed,
+	    fmt::format("{} of session {} cannot change while it is open", setting.name, session),
+	    "unmap its devices first: it ends with the last of them");
 }
 
 void check_setting(const Setting &setting, const std::string &value)
@@ -116,6 +139,8 @@ void apply_setting(Call &call, const std::string &session, const Setting &settin
 		std::string path = fmt::format("{}/{}/{}", kRtrsClient, session, file);
 		if (!call.host.exists(path))
 			continue;
+		if (setting.fixed)
+			refuse_fixed(session, setting);
 		call.write(
 		    path, normal_value(setting, value), Action::Configure,
 		    fmt::format("cannot set {} of session {} to {}", setting.name, session, value));

@@ -12,6 +12,7 @@ struct Setting {
 	const char *range;		 // for messages
 	bool (*legal)(const std::string &value);
 	const char *help;
+	bool fixed = false; // when the session is opened: its file takes nothing
 };
 
 const std::vector<Setting> &session_settings();
@@ -20,6 +21,10 @@ TextKey option_of(const Setting &setting);
 // Null if there is none of that name.
 const Setting *find_setting(const std::string &name);
 std::vector<std::string> setting_names();
+// Of those that an open session lets one change.
+std::vector<std::string> changeable_names();
+// Failure (Failed): the session has it otherwise, for as long as it is open.
+[[noreturn]] void refuse_fixed(const std::string &session, const Setting &setting);
 // Failure (Usage) that names the setting and its range.
 void check_setting(const Setting &setting, const std::string &value);
 // What runs, in the form of the configuration; nothing if the module lacks the setting.

@@ -114,6 +114,10 @@ void array_owns(Case &t)
 		EXPECT(cells.size() == 1000 && sum == 3000);
 		Array<Cell> other = move(cells);
 		EXPECT(cells.size() == 0 && other.size() == 1000);
+		other.truncate(2000);
+		EXPECT(other.size() == 1000 && destroyed == 0);
+		other.truncate(10);
+		EXPECT(other.size() == 10 && destroyed == 990 && other[9].value == 3);
 	}
 	EXPECT(destroyed == 1000);
 	auto empty = Array<Cell>::create(0);

@@ -38,7 +38,7 @@ public:
 	void remove(Path &path);
 	void close_all();
 	// Waits until no connection request works on any path.
-	void settle()
+	void await_connection_requests()
 	{
 		list_.with([](State &) {});
 	}

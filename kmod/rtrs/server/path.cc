@@ -245,7 +245,8 @@ void Path::reach(Progress progress)
 		session_->progressed(*this);
 }
 
-// With the lock held, and before the close work has settled: so it cancels what is queued here.
+// With the lock held, and before the close work has waited for who holds it: so it cancels what is
+// queued here.
 void Path::look_again()
 {
 	if (closing())
@@ -289,10 +290,10 @@ void Path::run_close()
 	// It is this work that joins a session: behind it that does not change any more, and a
 	// path that is in none lacks everything that is one's.
 	info_.cancel_sync();
-	server_.settle_applicants();
+	server_.await_applications();
 	Session *session = session_.get();
 	if (session)
-		session->settle();
+		session->await_connection_requests();
 	info_.cancel_sync();
 	// Queued by the one above.
 	standing_.cancel_sync();

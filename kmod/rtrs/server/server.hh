@@ -74,7 +74,7 @@ public:
 	// EAGAIN: not yet. Otherwise an error is the end of the attempt. May sleep.
 	Status admit(Path &path);
 	bool is_complete(Path &path) { return applicants_.is_complete(path); }
-	void settle_applicants() { applicants_.settle(); }
+	void await_applications() { applicants_.await_connection_requests(); }
 	bool promote(Path &path) { return applicants_.promote(path); }
 	void remove_applicant(Path &path);
 	// An attempt from there has not proven anything; whether the log should tell. Any context.

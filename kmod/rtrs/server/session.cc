@@ -56,7 +56,8 @@ void Session::close_paths()
 		path.close();
 }
 
-// Under the lock a path does not get as far as to stop its heartbeat; see settle().
+// Under the lock a path does not get as far as to stop its heartbeat; see
+// await_connection_requests().
 void Session::ask_for_life()
 {
 	LockGuard held(lock_);

@@ -100,7 +100,7 @@ public:
 	bool must_wait(const Path &self);
 	// Waits until no connection request works on the path, and nobody who has progressed wakes
 	// it; later ones see that it is closing.
-	void settle() { LockGuard held(lock_); }
+	void await_connection_requests() { LockGuard held(lock_); }
 
 	Server &server() { return server_; }
 	const Uuid &id() const { return id_; }

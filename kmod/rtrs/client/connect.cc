@@ -13,11 +13,11 @@ namespace {
 
 // Work requests of one request: registration, write, invalidation. The chain that is posted in one
 // go is registration and write. The guard of a registration is for soft-RoCE alone, and for a few
-// chains at a time: the others wait (held.cc).
+// chains at a time: the others wait (gate.hh).
 constexpr u32 kWrsPerRequest = 3;
 constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
-// Of requests that go together (held.cc), in one chain. Where they are held for their turn, a chain
-// is what moves in the time of a message and its acknowledgement: 16 were a bottleneck.
+// Of requests that go together (outbox.cc), in one chain. Where they wait for a gate, a chain is
+// what moves in the time of a message and its acknowledgement: 16 were a bottleneck.
 constexpr u32 kMaxBatch = 64;
 // Room for the gather lists of a chain: of small ones, or of one of any size.
 constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
@@ -348,14 +348,6 @@ Status ClientConnection::create_queues_for_role()
 			return s;
 		path_.shorten_send_queues(config.send_wrs / 2);
 	}
-}
-
-Status ClientConnection::create_gate()
-{
-	Box<Turns> turns = TRY(make_box<Turns>(GFP_KERNEL));
-	outbox_.with([&](Outbox &o) { o.gated = move(turns); });
-	gated_ = true;
-	return {};
 }
 
 Status ClientConnection::request_connection()

@@ -19,7 +19,8 @@ static_assert(kAnswerSize == sizeof(AnswerCapsule));
 } // namespace
 
 ClientConnection::ClientConnection(Path &path, u16 cid)
-    : Connection(cid, path.wr_counters()), path_(path)
+    : Connection(cid, path.wr_counters()), path_(path),
+      marks_(is_service() ? 0 : static_cast<u8>(kCollectsFreely))
 {
 }
 
@@ -187,9 +188,9 @@ void ClientConnection::on_send_done(const ib_wc &wc)
 	send_completed();
 	if (!unsent_.empty())
 		end_sent();
-	if (waits_for_room()) {
+	if (awaits_completion()) {
 		const RcuReader reader;
-		on_room();
+		post_waiting();
 	}
 }
 
@@ -284,7 +285,7 @@ void ClientConnection::disconnect()
 void ClientConnection::drain()
 {
 	Connection::drain();
-	drop_held();
+	drop_waiting();
 }
 
 void ClientConnection::release_queues()

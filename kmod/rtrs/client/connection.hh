@@ -11,14 +11,13 @@
 #include <cxxrt/list.hh>
 #include <cxxrt/memory.hh>
 #include <rtrs/client/completion.hh>
+#include <rtrs/client/gate.hh>
 #include <rtrs/client/request.hh>
 #include <rtrs/client/request_wrs.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/auth_proof.hh>
 #include <rtrs/core/memory.hh>
 #include <rtrs/pure/life_probe.hh>
-#include <rtrs/pure/registration_gate.hh>
-#include <rtrs/pure/turn_queue.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
 #include <rtrs/wire/rkey.hh>
@@ -125,28 +124,46 @@ public:
 	// connection.
 	void await_sent(Request &request) { unsent_.push_back(request); }
 
-	// ---- requests that are held: held.cc; under RcuReader ----
+	// ---- requests that are collected: outbox.cc; under RcuReader ----
 
-	// Whether those that register memory have to ask the gate.
-	bool is_gated() const { return gated_; }
-	// Hold: the request is on the list of those that wait, and may even have ended.
-	GatePass pass_gate(Request &request);
-	// The server has answered it.
-	void passed_gate(const Request &request)
+	// Whether a request of nobody's batch is just posted: nobody's requests wait for commit(),
+	// and if it registers memory there is no gate.
+	bool posts_at_once(bool registers) const
 	{
-		if (READ_ONCE(let_in_) == &request)
-			open_gate(request);
+		return !has(kCollects | u32{registers} * kHasGate);
 	}
-	// Not on the service connection.
-	bool can_collect() const { return chain_.size() != 0; }
+	// Else, whether collect() takes it: not on the service connection, nor where there is a
+	// gate; there Path::take_aside() sees to it.
+	bool collects_freely() const { return has(kCollectsFreely); }
 	// Keeps the request for commit(); it may even have ended on return.
 	void collect(Request &request);
 	// Whether somebody's requests wait for commit(). Who has collected some sees them; those of
 	// others come and go.
-	bool collects() const { return READ_ONCE(collects_); }
+	bool collects() const { return has(kCollects); }
 	void commit();
 	// Afterwards requests that were being posted on another CPU are Posted.
 	void await_poster();
+
+	// ---- the gate: gate.cc; under RcuReader, and the last one in a handler ----
+
+	bool has_gate() const { return static_cast<bool>(gate_); }
+	// Hold: the request waits, and may even have ended.
+	GatePass let_request_in(Request &request);
+	// As collect(), of a request that registers memory.
+	void collect_at_gate(Request &request);
+	// A request that was LetIn is answered.
+	void answer_let_in(const Request &request);
+
+	// ---- for the gate; under the lock of the outbox ----
+
+	// Whether it waits for a completion.
+	void mark_gate_waits(bool waits) { mark(kGateWaits, waits); }
+	// Where the requests of a chain are put before post_chain(); as many as a chain takes.
+	ChainEntry *chain() { return chain_.begin(); }
+	u32 chain_room() const { return static_cast<u32>(chain_.size()); }
+	// `last`: what the last of them is then, Posted or LetIn. EAGAIN: nothing was posted, and
+	// there is a completion outstanding, whose handler has to wait for the lock.
+	Status post_chain(u32 count, Signal signal, RequestState last = RequestState::Posted);
 
 	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
 	bool take_invalidated(Rkey key);
@@ -210,31 +227,39 @@ private:
 	Result<AnswerCapsuleFields> read_capsule(const Receive &receive, const ib_wc &wc) const;
 	Status post_invalidation(Request &request);
 	using Requests = cxxrt::List<Request, &Request::waiting>;
-	using Turns = TurnQueue<Request, Requests>;
 	void end_sent();
 
-	// held.cc
+	// outbox.cc
 	struct Outbox {
-		Requests parked;	 // answered, till there is room for their invalidations
-		Requests collected;	 // till their batch ends, or there is room
-		bool starved = false;	 // there was none
-		cxxrt::Box<Turns> gated; // till the gate opens; null where there is none
-		RegistrationGate gate;
+		Requests parked;      // answered, till there is room for their invalidations
+		Requests collected;   // till their batch ends, or there is room
+		bool starved = false; // there was none
 	};
-	void open_gate(const Request &request);
-	void note_gate(const Outbox &outbox);
-	// Whether on_room() has anything to do. Nobody may wait, which a handler of a send's
+	// What makes a request, or a completion, go another way than most: together, so that one
+	// look at all that matters finds nothing as a rule.
+	enum Mark : u8 {
+		kCollects = 1,	      // somebody's requests wait for commit()
+		kParks = 2,	      // some are in Outbox::parked
+		kGateWaits = 4,	      // the gate is not open
+		kHasGate = 8,	      // fixed when there are queues
+		kCollectsFreely = 16, // likewise
+	};
+	bool has(u32 marks) const { return READ_ONCE(marks_) & marks; }
+	void mark(Mark m, bool on)
+	{
+		WRITE_ONCE(marks_, static_cast<u8>(on ? marks_ | m : marks_ & ~m));
+	}
+	// Whether post_waiting() has anything to do. Nobody may wait, which a handler of a send's
 	// completion sees without the lock: who collects says so before he asks for room, and asks
 	// the ledger, which has given the room back by now; who parks is a handler as this one; who
-	// is held by the gate waits for the completion of something that was posted after the gate
-	// was said to wait, or found no room then, and has asked the ledger like who collects.
-	bool waits_for_room() const { return READ_ONCE(gate_waits_) || parks_ || collects(); }
-	void on_room();
+	// is gated waits for the completion of something that was posted after the gate was said
+	// to wait, or found no room then, and has asked the ledger like who collects.
+	bool awaits_completion() const { return has(kCollects | kParks | kGateWaits); }
+	void post_waiting();
 	Status post_collected(Outbox &outbox);
-	Result<bool> post_some(Requests &collected);
-	Result<bool> post_gated(Outbox &outbox, Signal signal);
-	void settle(Status posted);
-	void drop_held();
+	Result<bool> post_collected_chain(Requests &collected);
+	void fail_unless_posted(Status posted);
+	void drop_waiting();
 
 	Path &path_;
 	rdma_cm_id *id_ = nullptr;
@@ -255,7 +280,6 @@ private:
 	io_comp_batch *ending_ = nullptr;
 	u64 batch_began_ = 0; // 0: none is being handled
 	Requests unsent_;     // answered, till a completion covers them
-	bool parks_ = false;  // some are in Outbox::parked
 	bool has_invalidated_ = false;
 	Rkey invalidated_{};
 
@@ -267,14 +291,11 @@ private:
 	bool told_of_wait_ = false; // in the log
 
 	cxxrt::Guarded<Outbox, cxxrt::SpinLock> outbox_{cxxrt::lock_class<"rtrs_outbox">()};
-	// Written under the lock of the outbox.
-	bool collects_ = false;
-	const Request *let_in_ = nullptr; // the last that passed the gate
+	u8 marks_; // written under the lock of the outbox
 	// Of the chain that is being posted; likewise.
 	cxxrt::Array<ChainEntry> chain_;
 	cxxrt::Array<ib_sge> sges_;
-	bool gate_waits_ = false; // it is not open; likewise
-	bool gated_ = false;	  // set with the queues; Outbox::gated is there
+	cxxrt::Box<ClientGate> gate_; // set with the queues; null where the device needs none
 };
 
 } // namespace rtrs::client

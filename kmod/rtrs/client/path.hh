@@ -194,10 +194,10 @@ public:
 	int poll(u32 queue, io_comp_batch *batch);
 	// Posts what the connection of this lane has collected.
 	void commit(const Lane &lane);
-	// Of a connection that holds requests: held.cc.
+	// Of a connection that holds requests: outbox.cc, gate.cc.
 	void hold(Request &request);
 	Status post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
-			  Signal signal);
+			  Signal signal, RequestState last);
 	u64 inflight_of(int cpu) const { return stats_->inflight_of(cpu); }
 	u64 latency_ns() const { return heartbeat_.latency_ns(); }
 	// Of the present attempt: what it has agreed on with the server, or will ask for.
@@ -263,14 +263,27 @@ private:
 	int fail_over(Request &request);
 
 	// response.hh and response.cc
-	enum class Taken : u8 { Stray, Held, Ended, Open, Unsent };
+	enum class Taken : u8 {
+		Ended,
+		Open,
+		Unsent,
+		// What is rare, and told to see_to_answer().
+		LetInEnded, // as Ended, and its gate is to hear of it
+		LetInOpen,  // as Open, likewise
+		Held,
+		Stray,
+	};
 	void on_other_immediate(ClientConnection &con, Immediate imm);
 	void on_stray_response(ClientConnection &con, Slot slot);
-	Taken take_late_answer(ClientConnection &con, Request &r, const ClientImm &m,
-			       const Rkey *key);
+	Taken see_to_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key,
+			    Taken taken);
 	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
 	Taken take_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key);
+	Taken take_awaited_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				  const Rkey *key);
+	Taken take_other_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
 
@@ -283,13 +296,17 @@ private:
 	// submit.cc
 	ClientConnection &connection_for(const Lane &lane);
 
+	// gate.cc
+	Status take_aside(ClientConnection &con, Request &r, bool more);
+	Status post_aside(Request &r, Signal signal, RequestState posted_as);
+
 	// post.hh
 	Immediate request_imm(const Request &r) const;
 	void write_message(Request &r) const;
 	// `sges`: room for what travels, see RequestWrs. They and `wrs` are read by the post.
 	[[gnu::always_inline]] void fill(RequestWrs &wrs, const Request &r, ib_sge *sges,
 					 bool guarded_before) const;
-	Status post(Request &r, Signal signal);
+	Status post(Request &r, Signal signal, RequestState posted_as = RequestState::Posted);
 
 	// path_sysfs.cc
 	Status create_files();

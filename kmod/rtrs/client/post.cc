@@ -11,9 +11,10 @@ namespace rtrs::client {
 
 // Held requests of one connection, all registrations first: they share a guard where they need one.
 // `sges`: room for all of them. Under the connection's outbox lock, which their answers wait for.
-// EAGAIN: nothing was posted. After any other error the path is torn down with the requests in it.
+// `last`: what the last of them is when it is posted. EAGAIN: nothing was posted. After any other
+// error the path is torn down with the requests in it.
 Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
-			Signal signal)
+			Signal signal, RequestState last)
 {
 	Chain chain;
 	for (u32 i = 0; i < count; i++) {
@@ -41,7 +42,7 @@ Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, i
 	for (u32 i = 0; i < count; i++) {
 		Request &r = *entries[i].request;
 		LockGuard<SpinLock> held(r.lock);
-		r.state = RequestState::Posted;
+		r.state = i + 1 < count ? RequestState::Posted : last;
 		r.registered = entries[i].wrs.registers;
 		r.place = place;
 	}

@@ -26,8 +26,8 @@
 //  - The message: its buffer is the path's, and is not freed before the queue is drained. What is
 //    sent again from it is an older or a newer message of the same slot to the same server.
 //
-// All of it is in line where it is called, by Path::take() in submit.cc: a request that is posted
-// alone passes through one function.
+// All of it is in line where it is called, by Path::take() in submit.cc, and by what takes requests
+// aside from there (gate.cc): a request that is posted alone passes through one function.
 #pragma once
 
 #include <rtrs/client/path.hh>
@@ -126,8 +126,9 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, ib_sge *sges, bool gua
 }
 
 // EAGAIN: nothing was posted. Any other failure of the post ends in the tear-down of the path, with
-// the request in it: a part of the chain may be in the queue, and the region open.
-[[gnu::always_inline]] inline Status Path::post(Request &r, Signal signal)
+// the request in it: a part of the chain may be in the queue, and the region open. `posted_as`:
+// Posted, or LetIn.
+[[gnu::always_inline]] inline Status Path::post(Request &r, Signal signal, RequestState posted_as)
 {
 	ClientConnection &con = *r.connection;
 	if (r.sends_pages())
@@ -145,7 +146,7 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, ib_sge *sges, bool gua
 	Status posted;
 	{
 		cxxrt::LockGuard<cxxrt::SpinLock> held(r.lock);
-		r.state = RequestState::Posted;
+		r.state = posted_as;
 		r.registered = wrs.registers;
 		posted =
 		    con.post_send(chain.first(), chain.last(), chain.cost, signal, &r.place, [] {});

@@ -44,13 +44,43 @@ noinline void Path::on_other_immediate(ClientConnection &con, Immediate imm)
 	}
 }
 
-// It may be in the queue already, with the poster about to say so.
-noinline Path::Taken Path::take_late_answer(ClientConnection &con, Request &r, const ClientImm &m,
-					    const Rkey *key)
+// Under the request's lock, as take_answer().
+noinline Path::Taken Path::take_other_answer(ClientConnection &con, Request &r, const ClientImm &m,
+					     const Rkey *key)
 {
-	con.await_poster();
-	const Taken taken = take_answer(con, r, m, key);
-	return taken == Taken::Held ? Taken::Stray : taken;
+	if (r.state != RequestState::LetIn)
+		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
+	// It has a region: there is nothing else that a gate lets in.
+	return take_awaited_answer(con, r, m, key) == Taken::Open ? Taken::LetInOpen
+								  : Taken::LetInEnded;
+}
+
+// What is not just Ended, Open or Unsent: it is afterwards, or Stray, which has been seen to.
+noinline Path::Taken Path::see_to_answer(ClientConnection &con, Request &r, const ClientImm &m,
+					 const Rkey *key, Taken taken)
+{
+	if (taken == Taken::Held) {
+		// It may be in the queue already, with the poster about to say so.
+		con.await_poster();
+		taken = take_answer(con, r, m, key);
+	}
+	switch (taken) {
+	case Taken::Ended:
+	case Taken::Open:
+	case Taken::Unsent:
+		break;
+	case Taken::LetInEnded:
+		con.answer_let_in(r);
+		return Taken::Ended;
+	case Taken::LetInOpen:
+		con.answer_let_in(r);
+		return Taken::Open;
+	case Taken::Held:
+	case Taken::Stray:
+		on_stray_response(con, m.slot);
+		return Taken::Stray;
+	}
+	return taken;
 }
 
 noinline void Path::on_stray_response(ClientConnection &con, Slot slot)

@@ -32,14 +32,11 @@ namespace rtrs::client {
 	done(priv, status, batch, now);
 }
 
-[[gnu::always_inline]] inline Path::Taken Path::take_answer(ClientConnection &con, Request &r,
-							    const ClientImm &m, const Rkey *key)
+// Under the lock of the request, which is Posted or LetIn.
+[[gnu::always_inline]] inline Path::Taken Path::take_awaited_answer(ClientConnection &con,
+								    Request &r, const ClientImm &m,
+								    const Rkey *key)
 {
-	cxxrt::LockGuard<cxxrt::SpinLock> held(r.lock);
-	if (r.connection != &con)
-		return Taken::Stray;
-	if (r.state != RequestState::Posted) [[unlikely]]
-		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
 	r.status = m.error;
 	// Before the slot can be used again.
 	if (key)
@@ -58,19 +55,28 @@ namespace rtrs::client {
 	return Taken::Ended;
 }
 
+[[gnu::always_inline]] inline Path::Taken Path::take_answer(ClientConnection &con, Request &r,
+							    const ClientImm &m, const Rkey *key)
+{
+	cxxrt::LockGuard<cxxrt::SpinLock> held(r.lock);
+	if (r.connection != &con)
+		return Taken::Stray;
+	if (r.state != RequestState::Posted) [[unlikely]]
+		return take_other_answer(con, r, m, key);
+	return take_awaited_answer(con, r, m, key);
+}
+
 // Under RcuReader, in a handler of `con`.
 [[gnu::always_inline]] inline void Path::on_response(ClientConnection &con, const ClientImm &m,
 						     const Rkey *key)
 {
 	Request &r = (*requests_)[m.slot];
 	Taken taken = take_answer(con, r, m, key);
-	if (taken == Taken::Held) [[unlikely]]
-		taken = take_late_answer(con, r, m, key);
-	if (taken == Taken::Stray) [[unlikely]] {
-		on_stray_response(con, m.slot);
-		return;
+	if (taken > Taken::Unsent) [[unlikely]] {
+		taken = see_to_answer(con, r, m, key, taken);
+		if (taken == Taken::Stray)
+			return;
 	}
-	con.passed_gate(r);
 	if (taken == Taken::Open)
 		con.invalidate(r);
 	else if (taken == Taken::Unsent)

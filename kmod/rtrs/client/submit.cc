@@ -107,17 +107,14 @@ inline ClientConnection &Path::connection_for(const Lane &lane)
 	r.status = 0;
 	trace::submit(*this, r);
 	write_message(r);
-	if ((in.more || con.collects()) && con.can_collect()) {
+	if (!in.more && con.posts_at_once(use_region)) {
+		TRY(post(r, Signal::WhenDue));
+	} else if (con.collects_freely()) [[likely]] {
 		con.collect(r);
 		if (!in.more)
 			con.commit();
 	} else {
-		GatePass pass = GatePass::Post;
-		if (use_region && con.is_gated())
-			pass = con.pass_gate(r);
-		if (pass != GatePass::Hold)
-			TRY(post(r, pass == GatePass::PostSignaled ? Signal::Always
-								   : Signal::WhenDue));
+		TRY(take_aside(con, r, in.more));
 	}
 	list.release();
 	return {};

@@ -14,8 +14,8 @@ namespace rtrs::server {
 namespace {
 
 constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
-// Of slots that wait for each other (held.cc), in one chain.
-constexpr u32 kMaxHeld = 64;
+// Of slots that go together (batch.cc, gate.hh), in one chain.
+constexpr u32 kMaxTogether = 64;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
 // What rtrs-core adds to each queue.
@@ -25,8 +25,7 @@ constexpr u32 kDrainRoom = 1;
 
 ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
     : Connection(cid, counters), path_(path), info_recv_{{info_received}, this},
-      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this},
-      answers_{{answers_sent}, this}
+      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this}
 {
 	for (u32 i = 0; i < kCompletionBatch; i++) {
 		again_[i].wr_cqe = &recv_.cqe;
@@ -51,9 +50,12 @@ Status ServerConnection::open(rdma_cm_id *id)
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
 	u32 per_request = settings().always_invalidate ? 5 : 3;
-	gated_ = !service && settings().always_invalidate && path_.device().repeats_local_work();
-	if (gated_)
+	if (!service && path_.has_gates()) {
+		gate_ = TRY(make_box<ServerGate>(GFP_KERNEL, *this));
+		due_ = kAtGate;
+		expecting_ = kGate;
 		per_request += Registration::kMaxGuards;
+	}
 
 	rtrs_queue_config config{};
 	config.recv_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : depth);
@@ -63,9 +65,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.send_sges = 1;
 	config.max_chain = max_service_chain();
 	if (!service) {
-		const u32 held = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxHeld);
-		config.max_chain = held * kMaxAnswerWrs + Registration::kMaxGuards;
-		chain_ = TRY(Array<ChainEntry>::create(held));
+		const u32 together = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxTogether);
+		config.max_chain = together * kMaxAnswerWrs + Registration::kMaxGuards;
+		chain_ = TRY(Array<ChainEntry>::create(together));
 		const u32 lkey = path_.device().pd()->local_dma_lkey;
 		for (ChainEntry &e : chain_)
 			e.format(send_cqe(), lkey, PathRegions::access());
@@ -271,12 +273,16 @@ void ServerConnection::count_one()
 // an error may be of any of its parts.
 void ServerConnection::sent(ib_cq *, ib_wc *wc)
 {
-	ServerConnection &con = of(wc);
-	if (wc->status != IB_WC_SUCCESS) [[unlikely]] {
-		con.path_.fail(*wc);
+	of(wc).on_sent(*wc);
+}
+
+void ServerConnection::on_sent(const ib_wc &wc)
+{
+	if (wc.status != IB_WC_SUCCESS) [[unlikely]] {
+		path_.fail(wc);
 		return;
 	}
-	con.on_send_completed();
+	on_send_completed();
 }
 
 void ServerConnection::setup_sent(ib_cq *cq, ib_wc *wc)
@@ -290,13 +296,18 @@ void ServerConnection::on_send_completed()
 	count_one();
 	send_completed();
 	// Once for all of a batch.
-	if (plug_) {
-		sent_ = true;
-		return;
-	}
-	post_pending();
-	if (may_acknowledge())
-		post_held(true);
+	if (plug_)
+		due_ |= kSent;
+	else if (READ_ONCE(expecting_)) [[unlikely]]
+		post_expecting();
+}
+
+noinline void ServerConnection::post_expecting()
+{
+	if (READ_ONCE(expecting_) & kPending)
+		post_pending();
+	if (gate_)
+		gate_->open_by_completion();
 }
 
 void ServerConnection::drop_pending()
@@ -304,7 +315,9 @@ void ServerConnection::drop_pending()
 	while (RequestSlot *slot =
 		   pending_.with([](PendingQueue &waiting) { return waiting.pop_front(); }))
 		slot->dropped();
-	drop_held();
+	drop_invalidating();
+	if (gate_)
+		gate_->drop_gated();
 }
 
 } // namespace rtrs::server

@@ -4,7 +4,8 @@
 // The CM id belongs to the connection from the moment that Path::add_connection() made it;
 // the path's close work destroys it. Completions are handled in work-queue context, of I/O
 // connections in batches (rtrs/core/batch_queue.hh): what the handlers of a batch, and the user
-// whom they call, bring up to be posted is collected and goes when the batch ends (held.cc).
+// whom they call, bring up to be posted is collected and goes when the batch ends (batch.cc). On
+// devices that execute local work twice there is a gate before the queue (gate.hh).
 #pragma once
 
 #include <cxxrt/guarded.hh>
@@ -13,9 +14,9 @@
 #include <cxxrt/plug.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/auth_proof.hh>
-#include <rtrs/pure/registration_gate.hh>
 #include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/capsule_receives.hh>
+#include <rtrs/server/gate.hh>
 #include <rtrs/server/slot.hh>
 
 namespace rtrs::server {
@@ -87,13 +88,31 @@ public:
 	};
 	static void sent(ib_cq *cq, ib_wc *wc);
 
-private:
-	using PendingQueue = cxxrt::Fifo<RequestSlot, &RequestSlot::pending>;
+	// ---- for the gate ----
 
 	// A queue without room.
 	static bool full(const Status &s) { return !s.ok() && s.error() == err::eagain; }
-	// Of what is kept by step.
-	static constexpr u32 index(RequestSlot::Step step) { return static_cast<u32>(step); }
+	// A send has completed, with success or not.
+	void on_sent(const ib_wc &wc);
+	// Handlers only: what they have collected, which is in the chain; and the chain, in which
+	// slots are put before post_chain().
+	bool has_collected(RequestSlot::Step step) const { return collected_[index(step)] != 0; }
+	u32 take_collected(RequestSlot::Step step)
+	{
+		return cxxrt::exchange(collected_[index(step)], 0U);
+	}
+	RequestSlot *&chain_slot(RequestSlot::Step step, u32 place)
+	{
+		return chain_[place].slots[index(step)];
+	}
+	u32 chain_room() const { return static_cast<u32>(chain_.size()); }
+	// `completes`: gets the completion of a chain of answers. EAGAIN: there is no room; other
+	// errors have been seen to, and the slots were dropped, or let go.
+	Status post_chain(RequestSlot::Step step, u32 count, Signal signal, ib_cqe *completes);
+
+private:
+	using PendingQueue = cxxrt::Fifo<RequestSlot, &RequestSlot::pending>;
+
 	static ServerConnection &of(const ib_wc *wc)
 	{
 		return *container_of(wc->wr_cqe, Handler, cqe)->con;
@@ -102,7 +121,6 @@ private:
 	static void received(ib_cq *cq, ib_wc *wc);
 	static void capsule_received(ib_cq *cq, ib_wc *wc);
 	static void setup_sent(ib_cq *cq, ib_wc *wc);
-	static void answers_sent(ib_cq *cq, ib_wc *wc);
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
@@ -118,10 +136,14 @@ private:
 	void on_service(ServerImm imm);
 	void answer_heartbeat();
 	void post_pending();
-	void post_now(RequestSlot &slot, bool ask_gate);
-	void settle(RequestSlot &slot, RequestSlot::Step step, const Status &s);
+	void post_now(RequestSlot &slot);
+	void post_aside(RequestSlot &slot, RequestSlot::Step step);
+	Status post_or_wait(RequestSlot &slot, Signal signal);
+	Status wait_for_room(RequestSlot &slot);
+	void finish_step(RequestSlot &slot, RequestSlot::Step step, const Status &s);
 	void answers_left(u32 count, const Status &s);
-	// held.cc
+	void post_expecting();
+	// batch.cc
 	static rtrs_batch_handler on_batch;
 	// Inside of a batch it belongs to that.
 	template <class F> void in_batch(F &&f)
@@ -145,6 +167,7 @@ private:
 		WRITE_ONCE(collector_, current);
 	}
 	void end_batch();
+	void see_to_due();
 	static void going_to_sleep(void *con);
 	bool collects() const
 	{
@@ -160,23 +183,11 @@ private:
 	}
 	void make_room(RequestSlot::Step step);
 	void post_collected(RequestSlot::Step step);
-	void hold_collected(RequestSlot::Step step);
-	GatePass pass_gate(RequestSlot &slot);
-	// While answers are unacknowledged, what is posted would wait in the queue for that, and
-	// more may come to be posted till then.
-	bool may_acknowledge() const { return gated_ && !unacknowledged_; }
-	void post_held(bool acknowledged);
-	void post_held(RequestSlot::Step step, bool acknowledged);
-	struct Held;
-	void hold(Held &h, RequestSlot::Step step, u32 count);
-	u32 take_held(RequestSlot::Step step, bool acknowledged, Signal &signal);
-	void hold_again(RequestSlot::Step step, u32 count);
-	bool post_chain(RequestSlot::Step step, u32 count, Signal signal);
 	Status post_invalidations(u32 count);
-	Status post_answers(u32 count, Signal signal);
+	Status post_answers(u32 count, Signal signal, ib_cqe *completes);
 	template <bool kRegisters>
 	void chain_answers(Links &chain, ChainCost &cost, u32 count, bool traced);
-	void drop_held();
+	void drop_invalidating();
 
 	Path &path_;
 	u32 peer_qp_ = 0;	// the number of the client's queue pair
@@ -189,30 +200,27 @@ private:
 	CapsuleReceives capsules_; // else these
 	Handler send_;		   // of answers
 	Handler setup_;		   // of registrations and INFO_RSP
-	Handler answers_;	   // of chains of answers, if somebody waits for it
 	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
-	struct Held {
-		RegistrationGate gate;
-		PendingQueue arrivals; // that have to be invalidated
-		PendingQueue answers;
-
-		PendingQueue &of(RequestSlot::Step step)
-		{
-			return step == RequestSlot::Step::Answer ? answers : arrivals;
-		}
+	// Who waits for a send to complete, together for one look.
+	enum Expecting : u8 {
+		kPending = 1, // pending_ has somebody, or is about to; written under its lock
+		kGate = 2,    // there is a gate, which may wait; fixed when the connection opens
 	};
-	cxxrt::Guarded<Held, cxxrt::SpinLock> held_{cxxrt::lock_class<"rtrs_server_held">()};
-	bool gated_ = false; // fixed when the connection opens: slots ask the gate
+	u8 expecting_ = 0;
 	// The thread whose slots are collected, or null. Others only compare it with themselves.
 	task_struct *collector_ = nullptr;
 	// Of handlers, which run one after the other, and so of the collector: no lock.
 	cxxrt::Plug *plug_ = nullptr; // of the present batch
 	u32 collected_[2] = {};	      // by step: how many slots of the next chain there are
-	bool lined_up_[2] = {};	      // by step: some of them have been held since
-	bool sent_ = false;	      // in the present batch a send has completed with success
+	// What the end of a batch has to see to, beside those.
+	enum Due : u8 {
+		kSent = 1,   // a send has completed with success in it
+		kAtGate = 2, // there is a gate, which they have to pass; fixed as above
+	};
+	u8 due_ = 0;
 	cxxrt::Array<ChainEntry> chain_;
-	PendingQueue invalidating_; // in chains that are posted, in their order
-	u32 unacknowledged_ = 0;    // chains of answers
+	PendingQueue invalidating_;   // in chains that are posted, in their order
+	cxxrt::Box<ServerGate> gate_; // null where the path needs none
 };
 
 } // namespace rtrs::server

@@ -114,6 +114,9 @@ Status Path::allocate(ib_device *ibdev)
 	gate_ = TRY(InflightEvent::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count()));
 	device_ = TRY(PathDevice::open(ibdev));
+	// Only if each request gives its chunk a new key.
+	if (settings().always_invalidate && device_.repeats_local_work())
+		state_.give_gates();
 	// Longer messages than those that are due break the connection.
 	const usize info = exchange_ ? kProvenInfoRequestSize : sizeof(InfoRequest);
 	info_request_ = TRY(DmaBuffer::create(ibdev, info, DMA_FROM_DEVICE));
@@ -155,12 +158,15 @@ bool Path::move(ServerPathState to)
 bool Path::State::move(ServerPathState to, ServerPathState &from)
 {
 	u8 seen = __atomic_load_n(&value_, __ATOMIC_ACQUIRE);
+	u8 value;
 	do {
-		if (!transition_allowed(static_cast<ServerPathState>(seen), to))
+		from = state_of(seen);
+		if (!transition_allowed(from, to))
 			return false;
-	} while (!__atomic_compare_exchange_n(&value_, &seen, static_cast<u8>(to), false,
-					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
-	from = static_cast<ServerPathState>(seen);
+		const u8 posts = to == ServerPathState::Connected ? kPosts : 0;
+		value = static_cast<u8>(static_cast<u8>(to) | posts | (seen & kHasGates));
+	} while (!__atomic_compare_exchange_n(&value_, &seen, value, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
 	return true;
 }
 

@@ -87,7 +87,12 @@ public:
 	bool closing() const { return is_over(state()); }
 	// Inside an RcuReader scope that lasts until the post: whether the queues of this path may
 	// be posted to. The close work waits for all such scopes before it drains.
-	bool may_post() const { return state() == ServerPathState::Connected; }
+	bool may_post() const { return state_.may_post(); }
+	// Likewise, in one look, whether that is all that there is to ask: not where connections
+	// have gates.
+	bool posts_freely() const { return state_.posts_freely(); }
+	// I/O connections of this path have gates (gate.hh). Fixed.
+	bool has_gates() const { return state_.has_gates(); }
 	// Queues the close work; once, however often it is called.
 	void close();
 	// Another path of the session has come closer to its end: see whether that was waited for.
@@ -178,19 +183,37 @@ private:
 	public:
 		ServerPathState load() const
 		{
-			return static_cast<ServerPathState>(
-			    __atomic_load_n(&value_, __ATOMIC_ACQUIRE));
+			return state_of(__atomic_load_n(&value_, __ATOMIC_ACQUIRE));
 		}
+		bool may_post() const
+		{
+			return __atomic_load_n(&value_, __ATOMIC_ACQUIRE) & kPosts;
+		}
+		bool posts_freely() const
+		{
+			return __atomic_load_n(&value_, __ATOMIC_ACQUIRE) ==
+			       (static_cast<u8>(ServerPathState::Connected) | kPosts);
+		}
+		bool has_gates() const { return READ_ONCE(value_) & kHasGates; }
 		// False if the table does not allow it from the present state, which is `from`
 		// afterwards.
 		bool move(ServerPathState to, ServerPathState &from);
 
-	private:
-		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
-
-	public:
 		// Before anybody else knows the path.
 		void begin_applying() { value_ = static_cast<u8>(ServerPathState::Applying); }
+		void give_gates() { value_ |= kHasGates; }
+
+	private:
+		enum : u8 {
+			kPosts = 0x40,	  // of Connected, and of no other
+			kHasGates = 0x80, // stays as it is while the state changes
+		};
+		static ServerPathState state_of(u8 value)
+		{
+			return static_cast<ServerPathState>(value & ~(kPosts | kHasGates));
+		}
+
+		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
 	};
 
 	Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,

@@ -147,7 +147,7 @@ inline Status RequestSlot::post(Signal signal)
 [[gnu::always_inline]] inline void ServerConnection::post_step(RequestSlot &slot, Step step)
 {
 	if (!collects()) {
-		post_now(slot, gated_);
+		post_now(slot);
 		return;
 	}
 	// The plug may be in the midst of its end, when its list of callbacks is through already,
@@ -161,36 +161,57 @@ void ServerConnection::post_slot(RequestSlot &slot)
 	post_step(slot, slot.step());
 }
 
-// Nobody waits for ever: when the queue refuses, a signaled work request is on its way, and its
-// handler takes the list's lock after it has made room. So either the second try below finds that
-// room, or that handler finds the slot on the list.
-void ServerConnection::post_now(RequestSlot &slot, bool ask_gate)
+void ServerConnection::post_now(RequestSlot &slot)
 {
 	const Step step = slot.step();
-	bool posting_allowed = false;
 	Status s;
 	{
 		RcuReader posting;
-		posting_allowed = path_.may_post();
-		if (posting_allowed) [[likely]] {
-			const GatePass pass = ask_gate ? pass_gate(slot) : GatePass::Post;
-			if (pass == GatePass::Hold)
-				return;
-			s = slot.post(pass == GatePass::PostSignaled ? Signal::Always
-								     : Signal::WhenDue);
-			if (full(s)) [[unlikely]]
-				s = pending_.with([&](PendingQueue &waiting) {
-					const Status again = slot.post();
-					if (full(again))
-						waiting.push_back(slot);
-					return again;
-				});
+		if (!path_.posts_freely()) [[unlikely]] {
+			post_aside(slot, step);
+			return;
 		}
+		s = post_or_wait(slot, Signal::WhenDue);
 	}
-	if (posting_allowed) [[likely]]
-		settle(slot, step, s);
-	else
+	finish_step(slot, step, s);
+}
+
+// Under RcuReader. The path has gates, or may not post.
+noinline void ServerConnection::post_aside(RequestSlot &slot, Step step)
+{
+	if (!path_.may_post()) {
 		slot.dropped();
+		return;
+	}
+	const GatePass pass = gate_ ? gate_->let_slot_in(slot) : GatePass::Post;
+	if (pass != GatePass::Hold)
+		finish_step(slot, step,
+			    post_or_wait(slot, pass == GatePass::PostSignaled ? Signal::Always
+									      : Signal::WhenDue));
+}
+
+[[gnu::always_inline]] inline Status ServerConnection::post_or_wait(RequestSlot &slot,
+								    Signal signal)
+{
+	const Status s = slot.post(signal);
+	if (full(s)) [[unlikely]]
+		return wait_for_room(slot);
+	return s;
+}
+
+// Nobody waits for ever: when the queue refuses, a signaled work request is on its way. Its handler
+// makes room, under the lock of the send queue, and then looks whether anybody is expecting that.
+// So either the second try finds that room, or that handler finds who was said to come, behind the
+// list's lock.
+noinline Status ServerConnection::wait_for_room(RequestSlot &slot)
+{
+	return pending_.with([&](PendingQueue &waiting) {
+		WRITE_ONCE(expecting_, static_cast<u8>(expecting_ | kPending));
+		const Status again = slot.post();
+		if (full(again))
+			waiting.push_back(slot);
+		return again;
+	});
 }
 
 void ServerConnection::post_pending()
@@ -202,8 +223,10 @@ void ServerConnection::post_pending()
 		Status s;
 		pending_.with([&](PendingQueue &waiting) {
 			slot = waiting.pop_front();
-			if (!slot)
+			if (!slot) {
+				WRITE_ONCE(expecting_, static_cast<u8>(expecting_ & ~kPending));
 				return;
+			}
 			step = slot->step();
 			RcuReader posting;
 			posting_allowed = path_.may_post();
@@ -215,7 +238,7 @@ void ServerConnection::post_pending()
 		if (!slot || full(s))
 			return;
 		if (posting_allowed)
-			settle(*slot, step, s);
+			finish_step(*slot, step, s);
 		else
 			slot->dropped();
 	}
@@ -223,7 +246,7 @@ void ServerConnection::post_pending()
 
 // What follows a try to post. The slot is touched only if its invalidation could not be posted:
 // otherwise that may have completed already, the slot may be somebody else's, or it is on the list.
-void ServerConnection::settle(RequestSlot &slot, Step step, const Status &s)
+void ServerConnection::finish_step(RequestSlot &slot, Step step, const Status &s)
 {
 	if (full(s))
 		return;
@@ -296,7 +319,7 @@ template <bool kRegisters>
 
 // Under RcuReader, and the path may post. EAGAIN if there is no room; other errors have been seen
 // to.
-Status ServerConnection::post_answers(u32 count, Signal signal)
+Status ServerConnection::post_answers(u32 count, Signal signal, ib_cqe *completes)
 {
 	ChainEntry *const first = chain_.begin();
 	ChainEntry *const end = first + count;
@@ -308,9 +331,7 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 	else
 		chain_answers<false>(chain, cost, count, traced);
 	AnswerWrs &last = end[-1].wrs;
-	const bool awaited = signal == Signal::Always;
-	if (awaited)
-		last.final.wr.wr_cqe = &answers_.cqe;
+	last.final.wr.wr_cqe = completes;
 	const Status s = post_send(chain.close(), chain.last(), cost, signal, nullptr, [&] {
 		for (ChainEntry *e = first; e != end; e++)
 			e->slots[index(Step::Answer)]->let_go();
@@ -318,13 +339,11 @@ Status ServerConnection::post_answers(u32 count, Signal signal)
 	last.end_post(send_cqe());
 	if (full(s))
 		return s;
-	if (s.ok()) {
-		unacknowledged_ += awaited;
+	if (s.ok())
 		for (ChainEntry *e = first; traced && e != end; e++)
 			trace_answer(e->wrs.event, e->wrs.parts, cost);
-	}
 	answers_left(count, s);
-	return {};
+	return s;
 }
 
 [[gnu::always_inline]] inline void RequestSlot::answer(int status, u32 produced)

@@ -197,4 +197,11 @@ private:
 	u8 message_[RTRS_MAX_USER_MSG]; // if it is not in one of those
 };
 
+constexpr RequestSlot::Step kSteps[] = {RequestSlot::Step::Invalidate, RequestSlot::Step::Answer};
+// Of what is kept by step.
+constexpr u32 index(RequestSlot::Step step)
+{
+	return static_cast<u32>(step);
+}
+
 } // namespace rtrs::server

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+// The gate of a connection whose device executes local work twice and makes an invalidation wait
+// until all before it is acknowledged (PathDevice): slots wait here for their turn
+// (rtrs/pure/registration_gate.hh), if each request gives its chunk a new key. A slot is posted
+// alone, or the end of a batch takes all that were collected in it to the gate, as one; those who
+// waited go as one chain by step, with all registrations behind one guard:
+//
+//	LOCAL_INV 1 → ... → LOCAL_INV n, the only one with a completion
+//	[LOCAL_INV → REG_MR 1] → REG_MR 2 → ... → rest of answer 1 → rest of answer 2 → ...
+//
+// A connection of any other path has none, and nothing on the way of its requests asks whether it
+// has: the looks that there are anyway lead here. They are the path's state when a slot is posted
+// alone (Path::posts_freely()), ServerConnection::due_ at the end of a batch, and ::expecting_ when
+// a send has completed.
+//
+// Owner: the connection, from before its queues until after them, since chains of answers complete
+// here. A slot that is gated is its request's, as while it waits for room. Its wait ends by the
+// completion of a send that is outstanding, or the path closes.
+#pragma once
+
+#include <cxxrt/fifo.hh>
+#include <cxxrt/guarded.hh>
+#include <rtrs/core/connection.hh>
+#include <rtrs/pure/registration_gate.hh>
+#include <rtrs/server/slot.hh>
+
+namespace rtrs::server {
+
+class ServerConnection;
+
+class ServerGate {
+public:
+	using Step = RequestSlot::Step;
+
+	explicit ServerGate(ServerConnection &con) : con_(con), answers_{{answers_sent}, this} {}
+
+	// A slot alone. Hold: it waits here now. Any context, under RcuReader, and the path may
+	// post.
+	GatePass let_slot_in(RequestSlot &slot);
+
+	// ---- handlers of the connection, and ends of their batches ----
+
+	// More have been collected than go in a chain: behind those who wait already.
+	void gate_collected(Step step);
+	// The end of a batch in which a send has completed if `sent`: posts what was collected, and
+	// who waits, as far as it is their turn.
+	void end_batch(bool sent);
+	// The same without a batch.
+	void open_by_completion();
+	// After all handlers.
+	void drop_gated();
+
+private:
+	struct Gated {
+		RegistrationGate state;
+		cxxrt::Fifo<RequestSlot, &RequestSlot::pending> slots[2]; // by step
+	};
+	// Of chains of answers whose completion somebody waits for.
+	struct AnswersCqe {
+		ib_cqe cqe;
+		ServerGate *gate;
+	};
+
+	static void answers_sent(ib_cq *cq, ib_wc *wc);
+	// While answers are unacknowledged, what is posted would wait in the queue for that, and
+	// more may come to be posted till then.
+	bool may_open() const { return !unacknowledged_; }
+	void post_gated(bool opened);
+	void post_gated(Step step, bool opened);
+	u32 take_gated(Step step, bool opened, Signal &signal);
+	Status post_chain(Step step, u32 count, Signal signal);
+	void put_back(Step step, u32 count);
+	void gate(Gated &gated, Step step, u32 count);
+
+	ServerConnection &con_;
+	cxxrt::Guarded<Gated, cxxrt::SpinLock> gated_{cxxrt::lock_class<"rtrs_server_gate">()};
+	// Of handlers, which run one after the other.
+	bool overflown_[2] = {}; // by step: gate_collected() in the present batch
+	u32 unacknowledged_ = 0; // chains of answers
+	AnswersCqe answers_;
+};
+
+} // namespace rtrs::server

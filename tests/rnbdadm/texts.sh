@@ -126,6 +126,15 @@ for unit in "$work"/units/*; do
 		--offline=true --threshold=39 "$unit" ;;
 	esac
 done
+# Names of machines may stand in what they apply, of clients as well as of servers.
+resolves()
+{
+	grep -qE '^RestrictAddressFamilies=(.* )?AF_INET AF_INET6( |$)' "$folder/$1" &&
+		! grep -qE '^(PrivateNetwork=yes|IPAddressDeny=)' "$folder/$1"
+}
+try "the client's unit may ask a resolver" resolves rnbd@.service
+try "so may the server's" resolves rnbd-server.service
+
 # What the unit loads the server with, by a modprobe of our own: arguments are what modprobe.d says, what the module
 # knows, and what it has to be loaded with.
 loads()

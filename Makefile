@@ -18,7 +18,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
-.PHONY: cluster matrix soak bench bench-modules
+.PHONY: cluster vm-update matrix soak bench bench-modules
 .PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
 # What users have of this.
@@ -89,6 +89,13 @@ define on_kernel
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned $(record)) \
 		$(if $(filter uml 6.1 6.12 7.3,$(1)),--at-once 3)
 endef
+
+# A kernel of the next series comes, is booted, and goes, below the packages.
+newer = $$(cd tests/vm && python3 -c 'from vmlab import kernels; print(kernels.newer())')
+vm-update: rnbdadm deb
+	$(lab) $(MAKE) modules
+	+newer=$(newer) && $(call modules_for,$$newer)
+	$(lab) tests/vm/run --logs build/$@ 'packages[kernels]'
 
 vm-uml vm-uml-full: rnbdadm
 	$(call on_kernel,uml,ARCH=um SUBARCH=x86_64)
@@ -198,6 +205,7 @@ help:
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it
 #? make cluster     more machines than two: Pacemaker on clients and on servers, mirrors, multipath-tools
+#? make vm-update   a kernel comes, is booted and goes below the packages of an installed system
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow
 #? make test        all of these; installs the Debian packages that they need

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packages alone: a disk and its key are there after reboots and upgrades of either side, and nothing after removal."""
+"""Packages alone: a disk and its key are there after reboots and upgrades of either side, and nothing after removal.
 
+[kernels]: a new kernel comes and is booted, the old one goes; each has its modules, or there are words.
+"""
+
+import re
 import shlex
 from pathlib import Path
 
-from vmlab import rnbd
+from vmlab import kernel, kernels, rnbd
 from vmlab.admin import Admin
 from vmlab.guide import chapter
+from vmlab.kernel import Kernel
 from vmlab.lab import ROOT, ROLES, Lab
 from vmlab.machine import Machine
 from vmlab.peers import NAMES, find_ours
@@ -15,6 +20,8 @@ SLOW = True
 OURS = ("client", "server")
 KINDS = ("stock",)
 INSTALLED = True
+VARIANTS = {"reboots": {"update": False}, "kernels": {"update": True}}
+BY_HAND = ("kernels",)  # `make vm-update`: another kernel of Debian's, and its modules
 
 PROGRAM = "/usr/sbin/rnbdadm"
 LINK = "/dev/rnbd/by-session/vm/data"
@@ -36,12 +43,22 @@ ExecStart=/sbin/dmsetup mknodes data
 NO_HEADERS = ("headers for this kernel do not seem", "No kernel headers were found")
 
 
-def run(lab: Lab) -> None:
+def run(lab: Lab, update: bool) -> None:
+    new = beside(lab) if update else None
     before = {role: files(lab.machines[role]) for role in ROLES}
     install(lab)
     serve(lab)
     mount(lab)
+    if new:
+        kernels_come_and_go(lab, lab.kernels["client"], new)
+    else:
+        reboots(lab)
+    lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)
+    for role in ("client", "server"):
+        removed(lab.machines[role], before[role])
 
+
+def reboots(lab: Lab) -> None:
     hooks(lab.client)
 
     lab.reboot("client", orderly=True)
@@ -70,9 +87,67 @@ def run(lab: Lab) -> None:
     follow(lab.client, "A client.", ("/srv/data", "/srv"), ("srv-data.mount", "srv.mount"))
     there(lab, "after the upgrade of the client")
 
-    lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)
-    for role in ("client", "server"):
-        removed(lab.machines[role], before[role])
+
+def beside(lab: Lab) -> Kernel:
+    """Another kernel for the client, beside its own, as its package installs it: with its modules."""
+    new = kernels.find(lab.cache, kernels.newer())
+    kernel.install_modules(new.modules, kernel.closure(new.modules, kernel.WANTED), [], lab.client.spec.modules)
+    lab.reboot("client", orderly=True)
+    return new
+
+
+def kernels_come_and_go(lab: Lab, old: Kernel, new: Kernel) -> None:
+    """Before its headers there are words, then modules, also where they come late; a kernel's modules go with it."""
+    images = [f"/boot/vmlinuz-{k.release}" for k in (old, new)]
+    lab.client.run(f"touch {' '.join(images)}")
+    doctor(lab, "newest", new, "DKMS could not build rnbd .* headers are missing")
+    lab.client.run(built(lab, "client", new), 240)
+    doctor(lab, "this", old, "updates/dkms, version")
+    doctor(lab, "newest", new, "updates/dkms, version")
+    boots(lab, new)
+    there(lab, "with the new kernel")
+
+    goes(lab, old, new)
+    lab.reboot("client", orderly=True)
+    there(lab, "without the old kernel")
+    doctor(lab, "this", new, "updates/dkms, version")
+
+    # Whoever boots the old one all the same reads why there is no disk, and gets it when DKMS has built again.
+    boots(lab, old)
+    rnbd.wait_until(lab.client, "[ $(systemctl show -P ActiveState rnbd-client-modules.service) = failed ]", 60,
+                    "the unit of the modules fails")
+    rnbd.check("rnbd_client not found" in lab.client.run("journalctl -u rnbd-client-modules.service"), "no reason")
+    doctor(lab, "this", old, "DKMS could not build rnbd .* headers are missing")
+    lab.client.run(built(lab, "client", old), 240)
+    lab.client.run("systemctl start rnbd-client.target\nsystemctl start srv.mount", 120)
+    there(lab, "with the old kernel again")
+    goes(lab, new, old)
+    lab.reboot("client", orderly=True)
+    there(lab, "without the new kernel")
+    lab.client.run(f"rm -f {' '.join(images)}")
+
+
+def boots(lab: Lab, other: Kernel) -> None:
+    """The client, in order, with another kernel."""
+    lab.client.power_off()
+    lab.replace("client", "", kernel=other)
+    rnbd.equal(lab.client.run("uname -r").strip(), other.release, "the kernel that runs")
+
+
+def doctor(lab: Lab, which: str, of: Kernel, finding: str) -> None:
+    """What it says of a kernel's modules; it has to complain all the same, of the section with the mistake."""
+    said = Admin(lab.client, PROGRAM).run("doctor", 12)
+    rnbd.check(re.search(f"modules for (the )?{which} kernel, {re.escape(of.release)}: {finding}", said),
+               f"doctor does not say {finding}: {said}")
+
+
+def goes(lab: Lab, gone: Kernel, left: Kernel) -> None:
+    """A kernel is removed: what Debian's package runs before, and its image."""
+    hook = lab.client.put(Path("/etc/kernel/prerm.d/dkms"))
+    lab.client.run(f"sh {hook} {gone.release}\nrm -f /boot/vmlinuz-{gone.release}", 120)
+    status = lab.client.run("dkms status -m rnbd", 60)
+    rnbd.check(gone.release not in status and f"{left.release}, x86_64: installed" in status,
+               f"what DKMS has: {status}")
 
 
 def package(name: str) -> Path:
@@ -93,24 +168,29 @@ def files(machine: Machine) -> list[str]:
 
 def install(lab: Lab) -> None:
     """By dpkg, with all that it runs. Only the compiler is spared an emulated CPU: DKMS finds the modules built."""
-    tree = "/var/lib/dkms/rnbd/$version/$(uname -r)/x86_64"
     jobs = []
     for role in ROLES:
         machine = lab.machines[role]
         debs = " ".join(machine.put(package(name)) for name in ("rnbdadm", "rnbd-dkms"))
-        modules = " ".join(machine.put(p) for p in find_ours(lab.modules_of(role), lab.kernels[role])
-                           if p.stem in NAMES)
-        jobs.append((machine, machine.spawn(
-            f"dpkg -i {debs}\nversion=$(dpkg-query -W -f '${{Version}}' rnbd-dkms)\n"
-            f"mkdir -p {tree}/module {tree}/log\ncp {modules} {tree}/module/\n"
-            "dkms install -m rnbd -v $version -k $(uname -r)\ndkms status -m rnbd | grep -q ': installed'\n"
-            "modinfo -F filename rnbd_client | grep -q updates/dkms", 240)))
+        jobs.append((machine, machine.spawn(f"dpkg -i {debs}\n{built(lab, role, lab.kernels[role])}", 240)))
     for machine, job in jobs:
         result = machine.wait(job)
         rnbd.check(result.ok, f"installation on the {machine.name}: {result.out[-1500:]}")
         rnbd.check(any(words in " ".join(result.out.split()) for words in NO_HEADERS), "no word about headers")
         found = Admin(machine, PROGRAM).run("doctor", 12)
         rnbd.check("modprobe rnbd_client" in found, f"doctor does not name what is missing: {found}")
+
+
+def built(lab: Lab, role: str, wanted: Kernel) -> str:
+    """A script that lets DKMS install the modules of a kernel, which it finds built."""
+    machine, tree = lab.machines[role], f"/var/lib/dkms/rnbd/$version/{wanted.release}/x86_64"
+    folder = lab.options.modules or ROOT / "build" / wanted.release
+    modules = " ".join(machine.put(p) for p in find_ours(folder, wanted) if p.stem in NAMES)
+    return ("version=$(dpkg-query -W -f '${Version}' rnbd-dkms)\n"
+            f"mkdir -p {tree}/module {tree}/log\ncp {modules} {tree}/module/\n"
+            f"dkms install -m rnbd -v $version -k {wanted.release}\n"
+            f"dkms status -m rnbd -k {wanted.release} | grep -q ': installed'\n"
+            f"modinfo -k {wanted.release} -F filename rnbd_client | grep -q updates/dkms")
 
 
 def serve(lab: Lab) -> None:

@@ -42,6 +42,12 @@ def series() -> tuple[str, ...]:
     return tuple(canonical(name) for name, s in sorted(debian.KERNELS.items(), key=_number) if s.arch is AMD64)
 
 
+def newer() -> str:
+    """The series after the host's own, to which its machines are updated."""
+    names = series()
+    return names[names.index("stock") + 1]
+
+
 def _number(item: tuple[str, object]) -> tuple[int, ...]:
     return tuple(int(part) for part in item[0].split(".") if part.isdigit())
 

@@ -66,8 +66,8 @@ def lose(lab: Lab, machine: Machine, mirror: Guide) -> None:
     lab.reboot(machine.name)
     serve(lab, machine)
     rnbd.wait_until(lab.client, "[ $(cat /sys/block/rnbd*/rnbd/state | grep -c open) = 2 ]", 60, "the disk is back")
-    recover, remove, *_ = mirror.commands(BACK)
-    lab.client.run(f"{recover}\n{remove}\nmdadm /dev/md0 --add /dev/rnbd/by-session/client7-two/half", 60)
+    recover, remove, settle, *_ = mirror.commands(BACK)
+    lab.client.run(f"{recover}\n{remove}\n{settle}\nmdadm /dev/md0 --add /dev/rnbd/by-session/client7-two/half", 60)
     synced(lab)
 
 

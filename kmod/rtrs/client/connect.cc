@@ -21,8 +21,11 @@ constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
 constexpr u32 kMaxBatch = 64;
 // Room for the gather lists of a chain: of small ones, or of one of any size.
 constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
-// Both budgets of the service connection are independent of the session's queue (protocol A.7).
-constexpr u32 kServiceWrs = 2 * kServiceQueueDepth + 2;
+// Of the service connection: messages of all permits, each a request and what it is signaled by, a
+// heartbeat and the answer to one, a fence, a sign of life. A server that sends faster than that is
+// received waits, as its adapter repeats (protocol A.7 has what in-tree provides, which is memory
+// that nobody uses).
+constexpr u32 kServiceWrs = 128;
 // A registered region and the message.
 constexpr u32 kServiceSges = 2;
 // Of a send queue that doesn't fit the device it is made half as long, but no shorter than this.
@@ -303,7 +306,7 @@ rtrs_queue_config ClientConnection::queue_config() const
 	config.max_chain = kMaxChain;
 	if (is_service()) {
 		config.send_wrs = min_of(kServiceWrs, dev.send_wrs);
-		config.recv_wrs = min_of(kServiceWrs, dev.queue_wrs);
+		config.recv_wrs = min_of(kServiceReceives, dev.queue_wrs);
 		config.send_sges = min_of(kServiceSges, dev.send_sges);
 		config.signal_interval = 16;
 		config.cq_vector = static_cast<int>(raw_smp_processor_id()) % vectors;

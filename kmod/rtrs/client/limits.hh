@@ -21,6 +21,10 @@ constexpr u32 kMaxSendSges = 18;
 // Of a request whose data has a region: region and message.
 constexpr u32 kRegionSges = 2;
 
+// That wait on the service connection: two for the answer to each permit's message, and for a
+// heartbeat, an answer to one and the end of a fence.
+constexpr u32 kServiceReceives = 64;
+
 struct DeviceLimits {
 	u32 max_pages;	 // of a fast-registration region
 	u32 queue_wrs;	 // in a send or receive queue, the drain marker left out

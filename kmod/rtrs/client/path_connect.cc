@@ -28,8 +28,8 @@ Status Path::connect()
 	TRY(open_connections());
 	requests_ = TRY(RequestTable::create(device_, limits_, queue_depth()));
 	for (Box<ClientConnection> &con : connections_) {
-		const u32 depth = con->is_service() ? kServiceQueueDepth : queue_depth().value;
-		TRY(con->provide_receives(min_of(2 * depth, limits_.queue_wrs),
+		const u32 count = con->is_service() ? kServiceReceives : 2 * queue_depth().value;
+		TRY(con->provide_receives(min_of(count, limits_.queue_wrs),
 					  new_keys_ || capsules_));
 	}
 	TRY(exchange_info());

@@ -18,6 +18,13 @@ constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
 constexpr u32 kMaxTogether = 64;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
+// Of the service connection, whatever the session's queue is. Registrations of the handshake wait
+// for room; after it there are answers to a few messages, to heartbeats and to fences. Whoever
+// sends faster than that is received waits, as his adapter repeats. In-tree provides many times
+// that (protocol A.7), which is memory that nobody uses.
+constexpr u32 kServiceWrs = 256;
+constexpr u32 kServiceReceives = 128;
+
 // What rtrs-core adds to each queue.
 constexpr u32 kDrainRoom = 1;
 
@@ -35,7 +42,8 @@ ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &coun
 }
 
 // Protocol A.7. The figures there have one place for draining, which rtrs-core adds. Where a device
-// has less, answers wait for room, and a client that is ahead of the receives tries again.
+// has less, answers wait for room, and a client that is ahead of the receives tries again. One more
+// of the service connection's receives is that of INFO_REQ.
 Status ServerConnection::open(rdma_cm_id *id)
 {
 	cm_id = id;
@@ -58,9 +66,9 @@ Status ServerConnection::open(rdma_cm_id *id)
 	}
 
 	rtrs_queue_config config{};
-	config.recv_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : depth);
+	config.recv_wrs = min_of(room, service ? kServiceReceives + 1 : depth);
 	config.recv_wrs = min_of(config.recv_wrs, cqes / 2);
-	config.send_wrs = min_of(room, service ? 2 * kServiceQueueDepth + 1 : per_request * depth);
+	config.send_wrs = min_of(room, service ? kServiceWrs : per_request * depth);
 	config.send_wrs = min_of(config.send_wrs, cqes - config.recv_wrs);
 	config.send_sges = 1;
 	config.max_chain = max_service_chain();
@@ -77,7 +85,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 	config.cq_vector = path_.vector_for(cid());
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
-	recvs_ = service ? min_of(kServiceQueueDepth, config.recv_wrs) : config.recv_wrs;
+	recvs_ = service ? min_of(kServiceReceives, config.recv_wrs) : config.recv_wrs;
 	return create_queues(path_.device().get(), id, config);
 }
 

@@ -11,7 +11,6 @@ constexpr u16 kProtocolMajor = 2;
 constexpr u16 kProtocolMinor = 0;
 constexpr u16 kProtocolVersion = kProtocolMajor << 8 | kProtocolMinor;
 
-constexpr u32 kServiceQueueDepth = 512;
 constexpr u32 kMaxPaths = 128;
 constexpr u32 kMaxQueueDepth = 65535;
 constexpr u32 kDefaultQueueDepth = 512;

@@ -184,3 +184,10 @@ TEST(ServerPathState, AllPairs)
 	}
 	EXPECT_EQ(texts.size(), kServerPathStates);
 }
+
+TEST(AddressPatience, ShortFirstAndASecondAtMost)
+{
+	AddressPatience p;
+	for (u32 ms : {100, 200, 400, 800, 1000, 1000})
+		EXPECT_EQ(p.next(), ms);
+}

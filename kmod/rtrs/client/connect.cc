@@ -215,7 +215,7 @@ Status ClientConnection::await_acceptance()
 
 // ib_core may lose the answer to a question for an address, if it comes at once, and then looks
 // again only when its time is over; and what nobody answers while a cable is out it doesn't ask
-// again soon. So it gets a second only, and is asked anew, all in all for the connect timeout.
+// again soon. So it gets a second at most, and is asked anew, all in all for the connect timeout.
 // With an id of its own each time: who resolves a second time by one id may have to wait for the
 // work item of the first, on a queue without a rescuer (Documentation/locking.md).
 Status ClientConnection::await_address()
@@ -231,7 +231,7 @@ Status ClientConnection::await_address()
 			path_.heard_nothing();
 			return err::ehostunreach;
 		}
-		TRY(path_.sleep_until(asked_ + msecs_to_jiffies(kAskAgainMs)));
+		TRY(path_.sleep_until(asked_ + msecs_to_jiffies(asked_for_ms_)));
 		drop_id();
 		TRY(ask_for_address());
 	}
@@ -251,9 +251,10 @@ Status ClientConnection::ask_for_address()
 	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
 	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
 	asked_ = jiffies;
+	asked_for_ms_ = address_patience_.next();
 	smp_store_release(&step_, Step::Asking);
 	const Status asking = Status::from_code(
-	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, kAskAgainMs));
+	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, asked_for_ms_));
 	if (asking.ok())
 		return {};
 	smp_store_release(&step_, Step::None);

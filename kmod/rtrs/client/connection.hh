@@ -18,6 +18,7 @@
 #include <rtrs/pure/auth_proof.hh>
 #include <rtrs/core/memory.hh>
 #include <rtrs/pure/life_probe.hh>
+#include <rtrs/pure/reconnect_backoff.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
 #include <rtrs/wire/rkey.hh>
@@ -265,7 +266,9 @@ private:
 	rdma_cm_id *id_ = nullptr;
 	Step step_ = Step::None;
 	unsigned long asked_ = 0; // jiffies of the last question for the address
-	int unresolved_ = 0;	  // what the connection manager said
+	u32 asked_for_ms_ = 0;	  // how long it is open
+	AddressPatience address_patience_;
+	int unresolved_ = 0; // what the connection manager said
 	u32 send_sges_ = 1;
 	ConnectReplyFields reply_{};
 	ConnectReply raw_reply_ = {};

@@ -81,4 +81,23 @@ private:
 	u32 attempts_ = 0; // in a row
 };
 
+// How long a question for an address is open before it is asked anew. ib_core may lose an answer
+// that comes at once, as a neighbour's on the same network does, and the next question finds it
+// then. Where nobody answers, the kernel's own repetitions are a second apart.
+class AddressPatience {
+public:
+	// Milliseconds for the question that is asked now.
+	constexpr u32 next()
+	{
+		const u32 ms = ms_;
+		ms_ = cxxrt::min_of(2 * ms_, u32{kLongestMs});
+		return ms;
+	}
+
+private:
+	enum : u32 { kFirstMs = 100, kLongestMs = 1000 };
+
+	u32 ms_ = kFirstMs;
+};
+
 } // namespace rtrs

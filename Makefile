@@ -176,7 +176,7 @@ deb:
 	packaging/deb
 
 rpm:
-	packaging/rpm
+	KMOD='$(KMOD)' $(if $(filter command line,$(origin KDIR)),KDIR='$(KDIR)') packaging/rpm
 
 packages:
 	tests/packages/run
@@ -215,6 +215,7 @@ help:
 #? make uninstall-rnbdadm  remove all of that, but what was edited in /etc
 #? make deb         Debian packages, into build/deb: the source, rnbdadm, its debug symbols, rnbd-dkms, the agents
 #? make rpm         RPMs for other distributions, into build/rpm: rnbdadm, rnbd-dkms, the agents, their source
+#? make rpm KMOD=$$(uname -r)  and kmod-rnbd, the modules for that kernel, built; KDIR=DIR for its headers
 #? make packages    installs them in a root of their own, where DKMS builds the modules, and removes them
 #? make bench       compare with the kernel's own modules and NVMe over RDMA, into build/bench; ROUNDS=3
 #? make bench QUICK=1  only instructions for each I/O, against the ratios in bench/baseline.json

@@ -12,7 +12,7 @@ rpm_inside()
 
 rpms_are_made()
 {
-	BUILT=$debs/rnbd-$version/build "$top/packaging/rpm"
+	BUILT=$debs/rnbd-$version/build KMOD=$release BUILT_MODULES=$top/build/$release "$top/packaging/rpm"
 }
 
 # Modes and names of what install.mk puts in place, by the folders of other distributions, and of what rpm has.
@@ -59,7 +59,25 @@ rpms_are_erased()
 		inventory | diff "$before" -
 }
 
+# The modules for one kernel take the place of others as soon as they are there, and not beside those of DKMS.
+kmod_installs()
+{
+	local name kmod=kmod-rnbd-$version-1.${release//-/_}.x86_64
+	# The kernel's package has this one.
+	local updates=$root/lib/modules/$release/updates
+	folders_of_others mkdir && mkdir "$updates" && [ "$(rpm -qp --conflicts "$rpms/$kmod.rpm")" = rnbd-dkms ] &&
+		rpm_inside -i "$rpms/$kmod.rpm" || return 1
+	for name in $modules; do
+		[ "$(modinfo -b "$root" -k "$release" -F filename "$name")" = \
+			"$updates/rnbd/$name.ko" ] || return 1
+	done
+	rpm_inside -V kmod-rnbd && rpm_inside -e kmod-rnbd &&
+		! grep -q updates/rnbd "$root/lib/modules/$release/modules.dep" && rmdir "$updates" &&
+		folders_of_others rmdir && inventory | diff "$before" -
+}
+
 try "rpmbuild makes RPMs" rpms_are_made
 try "they have what make installs" same_as_made
 try "rpm installs them, and DKMS has the same sources" rpms_install
 try "erased, they leave nothing" rpms_are_erased
+try "that of the modules for one kernel does so, too" kmod_installs

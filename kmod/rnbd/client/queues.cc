@@ -72,15 +72,17 @@ int compare_places(const void *a, const void *b)
 
 CpuPlace place_of(u32 cpu)
 {
-	// Of a CPU that is not online no thread may be known.
+	// Of a CPU that goes offline meanwhile no thread may be known.
 	const u32 core = cpumask_first(topology_sibling_cpumask(static_cast<int>(cpu)));
 	return {.cpu = cpu,
 		.node = static_cast<u32>(cpu_to_node(static_cast<int>(cpu))),
 		.core = core < nr_cpu_ids ? core : cpu};
 }
 
-// The block layer's own way deals queues out like cards, before 6.3. False: it is to be taken all
-// the same, for want of memory.
+// There are as many queues as CPUs that are online, or fewer, so each of those queues is
+// somebody's: who is offline, as every second thread where these are switched off, takes none of
+// them away. The block layer's own way divides all that are present, or deals queues out like
+// cards, before 6.3. False: it is to be taken all the same, for want of memory.
 bool map_to_neighbours(blk_mq_queue_map &map)
 {
 	auto places = cxxrt::Array<CpuPlace>::create(num_present_cpus());
@@ -89,7 +91,7 @@ bool map_to_neighbours(blk_mq_queue_map &map)
 	u32 count = 0;
 	unsigned int cpu;
 	for_each_possible_cpu(cpu) map.mq_map[cpu] = map.queue_offset + cpu % map.nr_queues;
-	for_each_present_cpu(cpu) if (count < places->size())(*places)[count++] = place_of(cpu);
+	for_each_online_cpu(cpu) if (count < places->size())(*places)[count++] = place_of(cpu);
 	sort(places->data(), count, sizeof(CpuPlace), compare_places, nullptr);
 	for (u32 rank = 0; rank < count; rank++)
 		map.mq_map[(*places)[rank].cpu] =

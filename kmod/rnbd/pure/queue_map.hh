@@ -3,7 +3,7 @@
 //
 // A queue, and with it a connection of each path, is shared by neighbours, so that its lines stay
 // within a node, and within a core where it is shared by two. CPUs that share a larger cache have
-// numbers close to each other. Those that may come later share what there is.
+// numbers close to each other. Those that are not online share what there is, should they come.
 #pragma once
 
 #include <rnbd/wire/units.hh>

@@ -67,6 +67,20 @@ def run(lab: Lab) -> None:
     has(lab, name, 1, ["0, 1, 2, 3"], polled=2)
     rnbd.unmap(lab, name)
     limited(lab, disk)
+    half_of_them_offline(lab, disk)
+
+
+def half_of_them_offline(lab: Lab, disk: str) -> None:
+    """As without the second threads of all cores: who is online has a queue of his own."""
+    states = "/sys/devices/system/cpu/cpu[23]/online"
+    lab.client.run(f"for f in {states}; do echo 0 >$f; done")
+    name = rnbd.map_device(lab, disk)
+    rnbd.equal(queue_pairs(lab), 3, "queue pairs of the client")
+    lists = lab.client.run(f"cat /sys/block/{name}/mq/*/cpu_list").splitlines()
+    rnbd.equal(lists, ["0, 2", "1, 3"], "CPUs by queue, of which 2 and 3 are offline")
+    lab.client.run(f"for f in {states}; do echo 1 >$f; done")
+    works(lab, name)
+    rnbd.unmap(lab, name)
 
 
 def limited(lab: Lab, disk: str) -> None:

@@ -91,6 +91,9 @@ def fail_over(lab: Lab) -> None:
         rnbd.wait_until(lab.client, f"{look} | grep -q '{near} .*active ready'", 60, "the path is back")
         used(lab, near, far)
         end_load(lab, load)
+        # "In use" for as long as udev looks at the disk, or multipathd at its paths.
+        lab.client.run(f"for t in $(seq 30); do multipath -f {rows[0][2]} && break; sleep 1; done\n"
+                       f"[ ! -b {joined} ] || {{ dmsetup info; cat /tmp/multipathd.log; exit 1; }}", 120)
     finally:
-        lab.client.try_run(f"multipath -f {rows[0][2]}\nmultipathd shutdown\nudevadm control --exit", 60)
+        lab.client.try_run("multipathd shutdown\nudevadm control --exit", 60)
     lab.client.run("rnbdadm unmap --all")

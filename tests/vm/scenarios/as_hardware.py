@@ -4,9 +4,13 @@
 Soft-RoCE breaks a queue pair when it repeats such a registration, which is rare: requests wait for the path then.
 """
 
+from collections.abc import Callable
+
 from vmlab import fio, rnbd
+from vmlab.channel import CommandFailed
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION, at_client, at_server, carries, end_load, verified_load
+from vmlab.multipath import (SESSION, at_client, at_server, carries, connects, end_load, folder, verified_load,
+                             wait_lost)
 
 OURS = ("client", "server")
 SLOW = True
@@ -31,7 +35,7 @@ def run(lab: Lab, invalidate: str) -> None:
         for nic in (0, 1):
             for end in (at_client, at_server):
                 carries(lab, nic, "is at work before it goes")
-                end(lab, nic)
+                gone_and_back(lab, nic, end)
         for nic in (0, 1):
             carries(lab, nic, "is at work at the end")
         end_load(lab, load)
@@ -44,6 +48,18 @@ def run(lab: Lab, invalidate: str) -> None:
     lab.client.wait(load)
     for name in names:
         rnbd.unmap(lab, name, "force")
+
+
+def gone_and_back(lab: Lab, nic: int, end: Callable[[Lab, int], None]) -> None:
+    """A path ends and comes back. If soft-RoCE has broken the other one meanwhile, nothing is left of the session on
+    the client, and the server, which does not know yet, refuses to begin it anew; later it does not."""
+    other = 1 - nic
+    before = connects(lab, other)
+    try:
+        end(lab, nic)
+    except CommandFailed:
+        wait_lost(lab, other, before, 1)
+        rnbd.wait_until(lab.client, f"grep -qx connected {folder(lab, nic)}/state", 60, "the path comes back")
 
 
 def count(lab: Lab, invalidate: str) -> None:

@@ -64,8 +64,24 @@ template <unsigned int kAlign, unsigned int kSize> bool aligned()
 	return good;
 }
 
+// Short ones come from kmalloc(), whose sizes of no power of two promise less.
+template <unsigned int kAlign, unsigned int kSize> bool array_aligned()
+{
+	static constexpr usize kCounts[] = {1, 3, 1000};
+	bool good = true;
+	for (const usize count : kCounts) {
+		auto made = Array<Wide<kAlign, kSize>>::create(count);
+		good &=
+		    !made.ok() || IS_ALIGNED(reinterpret_cast<unsigned long>(made->data()), kAlign);
+	}
+	return good;
+}
+
 void alignment(Case &t)
 {
+	EXPECT((array_aligned<8, 24>()));
+	EXPECT((array_aligned<kCacheLine, 192>()));
+	EXPECT((array_aligned<1024, 1024>()));
 	EXPECT((aligned<8, 24>()));
 	EXPECT((aligned<16, 48>()));
 	EXPECT((aligned<32, 96>()));

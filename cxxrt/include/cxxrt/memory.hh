@@ -10,6 +10,9 @@
 
 namespace cxxrt {
 
+// Bytes that a CPU fetches, and takes from another one, together.
+constexpr usize kCacheLine = L1_CACHE_BYTES;
+
 template <class T> class Box {
 public:
 	constexpr Box() = default;
@@ -59,7 +62,13 @@ public:
 	{
 		if (!count)
 			return Array();
-		void *memory = kvmalloc_array(count, sizeof(T), GFP_KERNEL | __GFP_ZERO);
+		usize bytes;
+		if (check_mul_overflow(count, sizeof(T), &bytes))
+			return err::enomem;
+		// As in <cxxrt/new.hh>; what has a page is aligned to one.
+		if (alignof(T) > ARCH_KMALLOC_MINALIGN && bytes < PAGE_SIZE)
+			bytes = roundup_pow_of_two(bytes);
+		void *memory = kvzalloc(bytes, GFP_KERNEL);
 		if (!memory)
 			return err::enomem;
 		T *items = static_cast<T *>(memory);

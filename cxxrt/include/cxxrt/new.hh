@@ -56,6 +56,11 @@ inline size_t aligned_size(size_t size, std::align_val_t align)
 	return place;
 }
 
+[[gnu::always_inline]] inline void *operator new(size_t, std::align_val_t, void *place) noexcept
+{
+	return place;
+}
+
 void *operator new[](size_t, gfp_t) = delete;
 void *operator new[](size_t, gfp_t, int) = delete;
 

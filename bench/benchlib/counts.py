@@ -12,9 +12,11 @@ from pathlib import Path
 
 from vmlab.machine import Machine
 
+PLUGIN = "count"
 MAGIC = 0x314E434344424E52
 HEADER = 4096
 WORDS = 3  # of a slot
+LONGEST = 4096  # bytes of the last function of a module; the next one begins on another page, behind data
 KERNEL = "vmlinux"
 USER = "programs"
 
@@ -58,9 +60,16 @@ class Symbols:
         self._sorted = sorted(found.values(), key=lambda s: s.address)
         self._addresses = [s.address for s in self._sorted]
         self._by_name: dict[str, set[int]] = {}
+        self._text: dict[str, tuple[int, int]] = {}
         for symbol in self._sorted:
+            begin, _ = self._text.get(symbol.module, (symbol.address, 0))
+            self._text[symbol.module] = begin, symbol.address + LONGEST
             for name in (symbol.name, f"{symbol.module}:{symbol.name}"):
                 self._by_name.setdefault(name, set()).add(symbol.address)
+
+    def text(self, module: str) -> tuple[int, int]:
+        """From its first function to behind its last one."""
+        return self._text[module]
 
     def at(self, address: int) -> Symbol:
         if not address:

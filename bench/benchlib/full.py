@@ -13,15 +13,15 @@ from typing import Any
 from vmlab import debian
 from vmlab.lab import Lab
 
-from . import (TOP, connecting, cpus, fairness, flood, goals, memory, plan, quick as check, recovery, report, rounds,
-               session, stacks)
+from . import (TOP, cachelines, connecting, cpus, fairness, flood, goals, memory, plan, quick as check, recovery,
+               report, rounds, session, stacks)
 from .counting import select, to_json
 from .measure import Measured
 from .plan import Section
 from .stacks import Stack
 from .workload import grid
 
-EXTRA = ("cpus", "fairness", "recovery", "memory", "connecting", "flood")
+EXTRA = ("cpus", "lines", "fairness", "recovery", "memory", "connecting", "flood")
 
 
 def _stacks(lab: Lab, wanted: list[str]) -> list[Stack]:
@@ -73,8 +73,8 @@ def main(args: argparse.Namespace) -> int:
         chosen = _stacks(lab, args.stack)
         lines = head(lab, count)
         figures = rounds.run(lab, chosen, sections, count, raw.measured, boot_each=True) if sections else {}
-        for name, module in (("cpus", cpus), ("fairness", fairness), ("memory", memory), ("recovery", recovery),
-                             ("connecting", connecting), ("flood", flood)):
+        for name, module in (("cpus", cpus), ("lines", cachelines), ("fairness", fairness), ("memory", memory),
+                             ("recovery", recovery), ("connecting", connecting), ("flood", flood)):
             if not args.section or name in args.section:
                 if lab.machines:
                     problems += session.judge(lab)

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vmlab.channel import CommandFailed
 from vmlab.lab import ROLES, Lab
 
 from . import workload
-from .counts import KERNEL, USER, Counts, Delta, Snapshot, Symbols
+from .counts import KERNEL, PLUGIN, USER, Counts, Delta, Snapshot, Symbols
 from .workload import Workload
 
 # Entered once for each I/O of fio (libaio) that is complete.
@@ -101,7 +102,7 @@ class Meter:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
-        self._counts = {role: Counts(lab.machines[role].counts) for role in ROLES}
+        self._counts = {role: Counts(lab.machines[role].written_by(PLUGIN)) for role in ROLES}
         self._symbols: dict[str, Symbols] = {}
         self._kernel: dict[str, str] = {}
         self.tick: dict[str, float] = {}  # instructions of a timer interrupt, with what it sets off
@@ -143,7 +144,14 @@ class Meter:
         ticks = sum(delta.executions(symbols, function) for function in EVENTS[TIMER])
         return delta.instructions - ticks * self.tick[role]
 
-    def run(self, load: Workload, devices: list[str], limit: float = 120) -> Measured:
+    @property
+    def symbols(self) -> dict[str, Symbols]:
+        """Of each machine, as they were learned."""
+        return self._symbols
+
+    def run(self, load: Workload, devices: list[str], limit: float = 120,
+            during: Callable[[], None] | None = None) -> Measured:
+        """One load. `during` is called in the midst of what is measured, which lasts until it is back at least."""
         wanted = self._symbols["client"].addresses(COMPLETED)
         if not wanted:
             raise CommandFailed(f"client: the kernel has no {COMPLETED}")
@@ -162,6 +170,8 @@ class Meter:
             # The server's moment is in the midst of what the client completed meanwhile.
             moments.append((time.monotonic(), (before + done.read()) / 2))
             snapshots.append({"client": client, "server": server})
+            if during and len(snapshots) == 1:
+                during()
         running = job.running
         result = self._lab.client.wait(job)
         if not result.ok or not running:

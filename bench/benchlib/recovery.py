@@ -13,7 +13,7 @@ from vmlab.channel import CommandFailed
 from vmlab.lab import Lab
 
 from . import session, workload
-from .counts import Counts, Symbols
+from .counts import PLUGIN, Counts, Symbols
 from .measure import COMPLETED
 from .report import spread
 from .stacks import SESSION, Rnbd, Stack
@@ -68,7 +68,7 @@ def _longest_gap(counts: Counts, symbols: Symbols, quiet: float, patience: float
 
 def _failover(lab: Lab, node: str) -> dict[str, float]:
     """One I/O at a time, until all is as calm as before; the cable stays out, so that no I/O is saved by its return."""
-    counts = Counts(lab.client.counts)
+    counts = Counts(lab.client.written_by(PLUGIN))
     symbols = Symbols.of(lab.client)
     command = fio.command("load", node, rw="randread", bs="4k", iodepth=1, time_based=1, runtime=600,
                           continue_on_error="all", **{"output-format": "json"})

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from vmlab import make
 
-from . import fairness, flood, goals, listing, plan, quick
+from . import cachelines, fairness, flood, goals, listing, plan, quick, trace
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
 from .measure import BATCHES, Measured, Side, side_of
+from .trace import Access, Trace
 
 KALLSYMS = """0000000000000000 A fixed_percpu_data
 ffffffff81000000 T first
@@ -98,6 +99,50 @@ class CountsTest(unittest.TestCase):
     def test_lost_blocks_are_an_error(self) -> None:
         write(self.path, lost=1)
         self.assertRaises(CountError, self.open().snapshot)
+
+
+class LinesTest(unittest.TestCase):
+    LOAD = 0xffffffffc0000000
+    STORE = 0xffffffffc0000004
+
+    def load(self, address: int, cpu: int = 0) -> Access:
+        return Access(self.LOAD, address, cpu, False)
+
+    def store(self, address: int, cpu: int = 0) -> Access:
+        return Access(self.STORE, address, cpu, True)
+
+    def test_lines_are_distinct_within_an_io(self) -> None:
+        one = [self.load(0x1000), self.load(0x103f), self.store(0x1010), self.load(0x1040), self.store(0x9000)]
+        found = cachelines.analyse([self.load(0x5000), None, *one, None, *one, self.load(0x2000), None, *one],
+                                   [(0x9000, 0xa000)])
+        self.assertEqual((found.ios, found.accesses, found.on_stack), (2, 5.5, 1))
+        self.assertEqual((found.touched, found.written), (2.5, 1))
+
+    def test_a_line_moves_when_another_cpu_has_changed_it_or_will(self) -> None:
+        for accesses, moved in (([self.load(0), self.load(0, 1)], []),
+                                ([self.store(0), self.load(8, 1), self.load(0, 1)], [self.LOAD]),
+                                ([self.store(0), self.load(64, 1)], []),
+                                ([self.load(0), self.store(0, 1), self.store(0, 1)], [self.STORE]),
+                                ([self.store(0), self.store(0, 1), self.load(0), self.store(0)],
+                                 [self.STORE, self.LOAD, self.STORE])):
+            found = cachelines.analyse([None, *accesses, None], [])
+            self.assertEqual(sorted(code for _, code in found.moved.elements()), sorted(moved))
+
+    def test_a_trace_is_read_as_it_was_written(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace"
+            events = [self.LOAD, (0xffff888000001234 & trace.ADDRESS) | 3 << 56 | 1 << 63, self.STORE, 1 << 56, 0, 0]
+            path.write_bytes(array("Q", [trace.MAGIC, 100, 3, 1, 1]).tobytes().ljust(trace.HEADER, b"\0")
+                             + array("Q", events).tobytes())
+            found = Trace(path)
+            self.assertEqual(list(found.read()), [Access(self.LOAD, 0xffff888000001234, 3, True), None])
+            self.assertFalse(found.recording)
+            found.record([(1, 2)], self.LOAD, 7)
+            self.assertTrue(found.recording)
+            self.assertEqual(list(found.read()), [])
+            words = array("Q", path.read_bytes()[:9 * 8])
+            self.assertEqual(list(words), [trace.MAGIC, 100, 0, 0, 7, self.LOAD, 1, 1, 2])
+            found.close()
 
 
 class ComparisonTest(unittest.TestCase):

@@ -12,7 +12,7 @@ from vmlab.keys import add_key, fresh_secret
 from vmlab.lab import Lab, Options
 from vmlab.channel import MachineError
 
-from . import TOP, selftest
+from . import TOP, counts, selftest, trace
 from .measure import Meter
 from .stacks import Rnbd, Stack
 
@@ -32,17 +32,29 @@ def begin() -> None:
     turn.take()
 
 
-def plugin() -> Path:
-    """Where the plugin is, built if need be."""
+def plugin(name: str) -> Path:
+    """Where a plugin is; all are built if need be."""
     log = OUT / "plugin.log"
     OUT.mkdir(parents=True, exist_ok=True)
     if not make.run("-s", "-C", str(TOP / "bench/plugin"), f"OUT={OUT}", log=log):
-        raise BenchError(f"the plugin does not build:\n{log.read_text(encoding='utf-8')}")
-    return OUT / "count.so"
+        raise BenchError(f"the plugins do not build:\n{log.read_text(encoding='utf-8')}")
+    return OUT / f"{name}.so"
+
+
+@contextmanager
+def traced(lab: Lab) -> Iterator[None]:
+    """Machines that are switched on meanwhile also trace; none may be on before."""
+    assert not lab.machines
+    before = lab.options.plugins
+    lab.options.plugins = (*before, plugin(trace.PLUGIN))
+    try:
+        yield
+    finally:
+        lab.options.plugins = before
 
 
 def options(modules: Path | None = None, cpus: int = 1) -> Options:
-    return Options(modules=modules, logs=OUT / "lab", cpus=cpus, plugin=plugin())
+    return Options(modules=modules, logs=OUT / "lab", cpus=cpus, plugins=(plugin(counts.PLUGIN),))
 
 
 def disks(lab: Lab, count: int = 1, megabytes: int = 16384) -> list[str]:

@@ -14,16 +14,11 @@
 // whole. A function is called for each block, since machines here have several CPUs, be it that
 // they use one: what the translated code adds by itself would lose counts.
 
+#include "file.hh"
 #include "qemu_plugin.hh"
 
-#include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <new>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -103,46 +98,20 @@ void translated(qemu_plugin_id_t, qemu_plugin_tb *tb)
 						     &slot->executions);
 }
 
-bool open_file(const char *path)
-{
-	constexpr uint64_t kBytes = kHeaderBytes + kSlots * sizeof(Slot);
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0 || ftruncate(fd, kBytes)) {
-		perror(path);
-		return false;
-	}
-	void *memory =
-	    mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	close(fd);
-	if (memory == MAP_FAILED) {
-		perror(path);
-		return false;
-	}
-	header = new (memory) Header{.magic = kMagic, .used = 0, .capacity = kSlots, .lost = 0};
-	slots = reinterpret_cast<Slot *>(static_cast<char *>(memory) + kHeaderBytes);
-	return true;
-}
-
 } // namespace
 
 extern "C" {
 
-// QEMU takes those between its oldest and its own: 7.2 has 1, 10.0 takes 2 to 4.
-EXPORT int qemu_plugin_version = qemu_plugin_scoreboard_new ? 2 : 1;
+EXPORT int qemu_plugin_version = interface_version();
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	const char *path = nullptr;
-	for (int i = 0; i < argc; i++) {
-		if (!strncmp(argv[i], "out=", 4))
-			path = argv[i] + 4;
-	}
-	if (!path || !info->system_emulation) {
-		fprintf(stderr, "count: want a whole machine and out=PATH\n");
+	void *memory =
+	    file_of_arguments("count", kHeaderBytes + kSlots * sizeof(Slot), info, argc, argv);
+	if (!memory)
 		return -1;
-	}
-	if (!open_file(path))
-		return -1;
+	header = new (memory) Header{.magic = kMagic, .used = 0, .capacity = kSlots, .lost = 0};
+	slots = reinterpret_cast<Slot *>(static_cast<char *>(memory) + kHeaderBytes);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 	return 0;
 }

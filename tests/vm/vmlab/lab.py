@@ -37,7 +37,7 @@ class Options:
     modules: Path | None = None  # our modules are searched below; default: where make leaves them
     logs: Path = ROOT / "build/vm"
     cpus: int = 1
-    plugin: Path | None = None  # of QEMU's emulator, for every machine
+    plugins: tuple[Path, ...] = ()  # of QEMU's emulator, for every machine
 
 
 def kind_of(role: str) -> str:
@@ -82,7 +82,7 @@ class Lab:
         """KVM only where a machine really boots on it: on some hosts /dev/kvm exists and hangs its guest."""
         if self.kernel.kind == "uml":
             return "native"
-        if self.options.plugin or any(k.arch is not AMD64 for k in self.kernels.values()):
+        if self.options.plugins or any(k.arch is not AMD64 for k in self.kernels.values()):
             return "tcg"
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
             return "tcg"
@@ -156,7 +156,7 @@ class Lab:
         known = kernels.neighbours_known(kind, {r: k.release for r, k in self.kernels.items()}, self.ours("client"))
         spec = Spec(role, n + 1, self.kernels[kind], (self._plain_trees if disk else self._trees)[kind],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, possible=self.possible,
-                    nics=self.nics, disk=disk, plugin=self.options.plugin,
+                    nics=self.nics, disk=disk, plugins=self.options.plugins,
                     command_line="vm.neighbours=known" if known else "")
         ends = self._ends(n)
         if self.kernel.kind == "uml":

@@ -57,7 +57,7 @@ class Spec:
     command_line: str = ""
     disk: Path | None = None  # of an installed system: system.py
     initrd: Path | None = None  # of an installed system without a disk, instead of the harness's own: rooted.py
-    plugin: Path | None = None  # of QEMU, which gets out=<counts of the machine> as its argument
+    plugins: tuple[Path, ...] = ()  # of QEMU, each of which gets a file of its own as its argument: written_by()
 
 
 _live: weakref.WeakSet[Machine] = weakref.WeakSet()
@@ -72,7 +72,6 @@ class Machine:
         self.spec = spec
         self.name = spec.name
         self.console = spec.logs / f"{spec.name}.console"
-        self.counts = spec.logs / f"{spec.name}.counts"
         self.booted = 0.0  # seconds that the boot took
         self._ends = ends
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,6 +91,10 @@ class Machine:
     def set_running(self, running: bool) -> None:
         """Let a machine stand still, or go on; only QEMU's can."""
         raise NotImplementedError
+
+    def written_by(self, plugin: str) -> Path:
+        """The file of one of its plugins, by the plugin's name without its suffix."""
+        return self.spec.logs / f"{self.name}.{plugin}"
 
     def netdev(self, nic: int = 0) -> str:
         """The name of a network card inside the machine."""

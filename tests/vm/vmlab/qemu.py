@@ -96,8 +96,8 @@ class QemuMachine(Machine):
                                 ("modules", spec.modules / "lib/modules", ",readonly=on"), ("share", share, "")):
             args += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{mode}",
                      "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
-        if spec.plugin:
-            args += ["-plugin", f"file={spec.plugin},out={self.counts}"]
+        for plugin in spec.plugins:
+            args += ["-plugin", f"file={plugin},out={self.written_by(plugin.stem)}"]
         if spec.disk:
             args += ["-drive", f"file={spec.disk},format=raw,if=virtio,cache=unsafe"]
         for n, end in enumerate(self._ends):

@@ -31,8 +31,8 @@ constexpr u32 kDrainRoom = 1;
 } // namespace
 
 ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
-    : Connection(cid, counters), path_(path), info_recv_{{info_received}, this},
-      recv_{{received}, this}, send_{{sent}, this}, setup_{{setup_sent}, this}
+    : Connection(cid, counters), path_(path), recv_{{received}, this}, send_{{sent}, this},
+      info_recv_{{info_received}, this}, setup_{{setup_sent}, this}
 {
 	for (u32 i = 0; i < kCompletionBatch; i++) {
 		again_[i].wr_cqe = &recv_.cqe;

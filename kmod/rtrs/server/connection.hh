@@ -189,24 +189,9 @@ private:
 	void chain_answers(Links &chain, ChainCost &cost, u32 count, bool traced);
 	void drop_invalidating();
 
+	// What each request needs comes first, on two lines.
 	Path &path_;
-	u32 peer_qp_ = 0;	// the number of the client's queue pair
-	u32 recvs_ = 0;		// that are always posted
-	bool accepted_ = false; // under the session's lock
-	Handler info_recv_;
-	Handler recv_; // all that have no memory
-	// A chain of those; its end is posted, of as many as have come.
-	ib_recv_wr again_[kCompletionBatch] = {};
-	CapsuleReceives capsules_; // else these
-	Handler send_;		   // of answers
-	Handler setup_;		   // of registrations and INFO_RSP
-	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
-	// Who waits for a send to complete, together for one look.
-	enum Expecting : u8 {
-		kPending = 1, // pending_ has somebody, or is about to; written under its lock
-		kGate = 2,    // there is a gate, which may wait; fixed when the connection opens
-	};
-	u8 expecting_ = 0;
+	Handler recv_; // of all receives that have no memory
 	// The thread whose slots are collected, or null. Others only compare it with themselves.
 	task_struct *collector_ = nullptr;
 	// Of handlers, which run one after the other, and so of the collector: no lock.
@@ -215,12 +200,29 @@ private:
 	// What the end of a batch has to see to, beside those.
 	enum Due : u8 {
 		kSent = 1,   // a send has completed with success in it
-		kAtGate = 2, // there is a gate, which they have to pass; fixed as above
+		kAtGate = 2, // there is a gate, which they have to pass; fixed as below
 	};
 	u8 due_ = 0;
+	// Who waits for a send to complete, together for one look.
+	enum Expecting : u8 {
+		kPending = 1, // pending_ has somebody, or is about to; written under its lock
+		kGate = 2,    // there is a gate, which may wait; fixed when the connection opens
+	};
+	u8 expecting_ = 0;
+	bool accepted_ = false; // under the session's lock
+	u32 peer_qp_ = 0;	// the number of the client's queue pair
+	u32 recvs_ = 0;		// that are always posted
+	Handler send_;		// of answers
+	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
 	cxxrt::Array<ChainEntry> chain_;
 	PendingQueue invalidating_;   // in chains that are posted, in their order
 	cxxrt::Box<ServerGate> gate_; // null where the path needs none
+
+	// A chain of receives without memory; its end is posted, of as many as have come.
+	ib_recv_wr again_[kCompletionBatch] = {};
+	CapsuleReceives capsules_; // else these
+	Handler info_recv_;
+	Handler setup_; // of registrations and INFO_RSP
 };
 
 } // namespace rtrs::server

@@ -269,10 +269,7 @@ private:
 	void show_work_requests(cxxrt::DebugText &text);
 
 	Server &server_;
-	cxxrt::Ref<Session> session_; // from join() on
-	PathTag tag_{};		      // likewise
 	const ConnectRequestFields asked_;
-	const bool capsules_;
 	const HeartbeatLimits heartbeat_limits_; // protocol J.4
 	const u32 serial_;
 	const u32 instance_;
@@ -282,15 +279,20 @@ private:
 	const u32 hca_port_;
 	int vector_base_ = 0;
 
-	State state_;
-	u8 progress_ = kOpen;
 	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
 	Admitted admitted_;    // under the admission's lock
 	PathDevice device_;
-	PathRegions regions_;
-	DmaBuffer answers_; // by slot; empty where answers carry nothing
 	DmaBuffer info_request_;
 	DmaBuffer info_response_;
+
+	// What each request needs, on few lines.
+	alignas(cxxrt::kCacheLine) cxxrt::Ref<Session> session_; // from join() on
+	PathTag tag_{};						 // likewise
+	const bool capsules_;
+	State state_;
+	u8 progress_ = kOpen;
+	PathRegions regions_;
+	DmaBuffer answers_; // by slot; empty where answers carry nothing
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
 	cxxrt::Box<cxxrt::InflightEvent> gate_;

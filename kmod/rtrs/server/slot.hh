@@ -31,7 +31,7 @@ class Path;
 class ServerConnection;
 class Session;
 
-class RequestSlot : public rtrs_srv_op {
+class alignas(cxxrt::kCacheLine) RequestSlot : public rtrs_srv_op {
 public:
 	RequestSlot() : start_(this) {}
 	RequestSlot(const RequestSlot &) = delete;
@@ -171,30 +171,36 @@ private:
 	template <bool kRegisters> Status post_alone(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
+	// What each request needs comes first and close together (bench/README.md, "Memory and
+	// lines"): with `pending` a line, then another one, and what a copied header needs of a
+	// third. What is behind that is rare.
+
 	// Fixed.
 	Session *session_ = nullptr;
-	Slot slot_ = {0};
 	u8 *data_ = nullptr;	// its chunk
 	page *pages_ = nullptr; // of that
 	void *area_ = nullptr;
-	InvalidateCqe invalidate_cqe_ = {};
+	Slot slot_ = {0};
 
 	ServerSlot word_; // what concerns a waiter changes under lock_
 	cxxrt::SpinLock lock_{cxxrt::lock_class<"rtrs_slot">()};
-	Arrival parked_;		  // under lock_, valid if the word has a waiter
-	u8 parked_capsule_[kCapsuleRoom]; // likewise
 
 	// Of the owner.
-	Arrival owner_;
-	OwnedSlot owned_{};	    // the word, if nobody waits
-	u8 capsule_[kCapsuleRoom];  // message and header, if it came by one
-	u8 request_[kShortRequest]; // else these, or the header alone, at its end
-	IoHeader header_ = {};	    // empty if what came is no valid one
+	OwnedSlot owned_{}; // the word, if nobody waits
 	Step step_ = Step::Invalidate;
 	int status_ = 0;
+	Arrival owner_;
+	IoHeader header_ = {}; // empty if what came is no valid one
 	u32 produced_ = 0;
+	u8 request_[kShortRequest]; // message and header, or the header alone, at its end ...
+	InvalidateCqe invalidate_cqe_ = {};
 	cxxrt::Work<RequestSlot, &RequestSlot::begin> start_;
+	u8 capsule_[kCapsuleRoom];	// ... if they did not come by one, in here
 	u8 message_[RTRS_MAX_USER_MSG]; // if it is not in one of those
+
+	// Under lock_, and valid if the word has a waiter.
+	Arrival parked_;
+	u8 parked_capsule_[kCapsuleRoom];
 };
 
 constexpr RequestSlot::Step kSteps[] = {RequestSlot::Step::Invalidate, RequestSlot::Step::Answer};

@@ -340,6 +340,22 @@ private:
 	Uuid uuid_{};
 	cxxrt::TextBuffer<kSessionNameSize + RTRS_PAIR_TEXT> log_name_;
 
+	// What each request needs comes here, on two lines.
+	alignas(cxxrt::kCacheLine) cxxrt::Box<PathStats> stats_; // as long as the path
+	cxxrt::PerCpu<WrCounters> wr_counters_;			 // likewise
+	// Made by the owner before Connected, taken away after a grace period: readable by
+	// handlers, and by submitters under RcuReader.
+	PathDevice device_;
+	DeviceLimits limits_{};
+	const SessionLimits *session_limits_ = nullptr;
+	cxxrt::Array<cxxrt::Box<ClientConnection>> connections_;
+	cxxrt::Box<RequestTable> requests_;
+	struct RemoteChunk {
+		RemoteAddress address;
+		Rkey rkey; // changes with each response if the server announced new keys
+	};
+	cxxrt::Array<RemoteChunk> remote_; // by slot
+	bool new_keys_ = false;
 	// The state and the wishes to its owner; written under state_lock_.
 	cxxrt::SpinLock state_lock_{cxxrt::lock_class<"rtrs_path_state">()};
 	ClientPathState state_ = ClientPathState::Connecting;
@@ -383,20 +399,7 @@ private:
 	// The proof is on its way: the end of the path is the server's no. Read in any context.
 	bool proof_sent_ = false;
 
-	// Made by the owner before Connected, taken away after a grace period: readable by
-	// handlers, and by submitters under RcuReader.
-	PathDevice device_;
-	DeviceLimits limits_{};
-	const SessionLimits *session_limits_ = nullptr;
-	cxxrt::Array<cxxrt::Box<ClientConnection>> connections_;
-	ConnectionSplit split_{}; // what they are; written under info_lock_, for sysfs
-	cxxrt::Box<RequestTable> requests_;
-	struct RemoteChunk {
-		RemoteAddress address;
-		Rkey rkey; // changes with each response if the server announced new keys
-	};
-	cxxrt::Array<RemoteChunk> remote_; // by slot
-	bool new_keys_ = false;
+	ConnectionSplit split_{}; // what connections_ are; written under info_lock_, for sysfs
 	// Of the last attempt; stay until the next one.
 	bool fences_ = false;
 	bool capsules_ = false;
@@ -414,8 +417,6 @@ private:
 	cxxrt::DelayedWork<Path, &Path::check_deadline> deadline_{this};
 
 	// As long as the path.
-	cxxrt::Box<PathStats> stats_;
-	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::SysfsDir dir_;
 	cxxrt::DebugDir debug_dir_;
 	// What sysfs shows of the last device; under info_lock_.

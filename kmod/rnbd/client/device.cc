@@ -14,7 +14,7 @@ using cxxrt::LockGuard;
 
 Device::Device(Module &module, Ref<Session> session, const DeviceName &name, AccessMode mode,
 	       u32 index)
-    : module_(module), session_(session), name_(name), mode_(mode), index_(index),
+    : module_(module), session_(session), mode_(mode), index_(index), name_(name),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
       open_work_(this), retry_(this), limits_retry_(this), unmap_work_(this), waiting_(*this),
       events_(*this), slow_(*this), unknown_id_(this),

@@ -180,17 +180,30 @@ private:
 	Module &module_;
 	const Ref<Session> session_;
 	cxxrt::Box<SessionUse> use_; // until the end of unmap
-	const DeviceName name_;
-	const AccessMode mode_;
-	const u32 index_; // of the disk, as in rnbd<N>
-	cxxrt::TextBuffer<kLinkNameSize> label_;
-	cxxrt::TextBuffer<kMaxOwner + 1> owner_; // constant once the device is listed
 
-	// Changed under the link lock.
+	// What each request needs; with what is before, on two lines.
+	const AccessMode mode_;
+	// Changed under the link lock, but for unflushed_.
 	DeviceState state_ = DeviceState::Init;
+	bool server_read_only_ = false;
+	bool makes_durable_ = false;
+	bool hides_cache_ = false;
+	UnflushedWrites unflushed_;
 	u32 id_ = 0;
 	u32 epoch_ = 0; // in which id_ is valid
 	u32 open_number_ = 0;
+	Sectors server_capacity_{};
+	// Requests that began before may have been sent without FUA, which makes_durable_ adds.
+	enum : u64 { kPlainUnknown = ~u64{0} };
+	u64 plain_until_ = 0;
+	cxxrt::Box<DeviceStats> stats_;
+
+	const u32 index_; // of the disk, as in rnbd<N>
+	const DeviceName name_;
+	cxxrt::TextBuffer<kLinkNameSize> label_;
+	cxxrt::TextBuffer<kMaxOwner + 1> owner_; // constant once the device is listed
+
+	// Likewise.
 	DeviceProperties properties_{};
 	DeviceTopology topology_{};
 	cxxrt::DiskLimits disk_limits_{}; // that the disk has
@@ -198,10 +211,8 @@ private:
 	// What the server said last of writes that it may have lost.
 	u64 instance_ = 0; // 0: unknown
 	u32 losses_ = 0;
-	bool identified_ = false; // losses_ is known
-	bool configured_ = false; // the server has it under this name by configuration
-	Sectors server_capacity_{};
-	bool server_read_only_ = false;
+	bool identified_ = false;	// losses_ is known
+	bool configured_ = false;	// the server has it under this name by configuration
 	bool closed_by_server_ = false; // cause of state MappedDisconnected
 	bool published_ = false;	// others may touch disk_
 	bool say_close_ = false;	// unmap sends CLOSE; set by who claims it
@@ -220,13 +231,6 @@ private:
 	WaitingRequests waiting_;
 	DeviceEvents events_;
 	SlowDisk slow_;
-	cxxrt::Box<DeviceStats> stats_;
-	UnflushedWrites unflushed_;
-	bool makes_durable_ = false; // written under the link lock, as the next two
-	bool hides_cache_ = false;
-	// Requests that began before may have been sent without FUA, which makes_durable_ adds.
-	enum : u64 { kPlainUnknown = ~u64{0} };
-	u64 plain_until_ = 0;
 	u32 unknown_open_ = 0;
 	cxxrt::RefWork<Device, &Device::check_unknown_id> unknown_id_;
 

@@ -14,8 +14,8 @@ Mapping::Mapping(Session &session, BlockDevice device, const OpenRequest &reques
 		 cxxrt::Box<ExportUse> use)
     : session_(cxxrt::Ref<Session>::share(&session)), exports_(session.module().exports()),
       disks_(session.module().disks()), device_(cxxrt::move(device)),
-      access_mode_(request.access_mode), name_(request.name), told_(told),
-      cache_(told.properties.writeback), max_io_bytes_(session.max_io_bytes()),
+      access_mode_(request.access_mode), cache_(told.properties.writeback),
+      max_io_bytes_(session.max_io_bytes()), name_(request.name), told_(told),
       use_(cxxrt::move(use))
 {
 	exports_.born();

@@ -141,18 +141,20 @@ private:
 	cxxrt::Ref<Session> session_;
 	Exports &exports_;
 	SharedDisks &disks_;
-	BlockDevice device_;
+	// What each request needs, on a line.
+	alignas(cxxrt::kCacheLine) BlockDevice device_;
 	const AccessMode access_mode_;
 	u8 refused_ = refusal::none;
-	const DeviceName name_;
 	DeviceId id_{};
+	CacheNews cache_;
+	const u32 max_io_bytes_; // of the session
+	cxxrt::Box<DiskQueue> queue_;
+
+	const DeviceName name_;
 	// As the answers to OPEN and IDENTIFY tell it. Capacity, block size and read-only state are
 	// looked up anew for each request.
 	const Told told_;
-	CacheNews cache_;
-	const u32 max_io_bytes_; // of the session
 	bool ended_ = false;
-	cxxrt::Box<DiskQueue> queue_;
 	cxxrt::Box<ExportUse> use_;
 	cxxrt::SysfsDir dir_;
 	cxxrt::Work<Mapping, &Mapping::finish> finish_work_{this};

@@ -12,13 +12,14 @@ VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 TRACEFS = "/sys/kernel/tracing"
 # In linkers' names: both gates, and what leads requests of the client to its one.
 GATE = r"t .*(ClientGate|ServerGate|take_aside).*\[rtrs_(client|server)\]"
+NO_CALL = "[.]cold|__(pfx|cfi)_"  # the rest of a function, and what newer kernels have before one
 TOGETHER = {"iodepth_batch_submit": 32, "iodepth_batch_complete_min": 8, "iodepth_batch_complete_max": 32}
 
 
 def watch(machine: Machine) -> int:
     """Begins to count calls of the gate; of how many functions."""
     return int(machine.run(f"mountpoint -q {TRACEFS} || mount -t tracefs tracefs {TRACEFS}\ncd {TRACEFS}\nn=0\n"
-                           f"grep -iE '{GATE}' /proc/kallsyms | grep -v '[.]cold' | sort -u -k1,1 >/tmp/gate\n"
+                           f"grep -iE '{GATE}' /proc/kallsyms | grep -vE '{NO_CALL}' | sort -u -k1,1 >/tmp/gate\n"
                            "while read -r address rest; do\n"
                            "\techo \"p:gate/f$n 0x$address\" >>kprobe_events\n\tn=$((n + 1))\ndone </tmp/gate\n"
                            "[ $n = 0 ] || echo 1 >events/gate/enable\necho $n", 60))

@@ -51,7 +51,7 @@ class Trace:
         if len(code) > MOST_RANGES:
             raise CountError(f"{len(code)} ranges of code: the plugin has room for {MOST_RANGES}")
         self.stop()
-        # Nobody writes there now, and what is new is zero.
+        # The last recording has ended by itself, before its load did: nobody writes there. What is new is zero.
         size = os.fstat(self._fd).st_size
         os.ftruncate(self._fd, HEADER)
         os.ftruncate(self._fd, size)

@@ -203,7 +203,7 @@ private:
 	cxxrt::TextBuffer<kLinkNameSize> label_;
 	cxxrt::TextBuffer<kMaxOwner + 1> owner_; // constant once the device is listed
 
-	// Likewise.
+	// Changed under the link lock, too.
 	DeviceProperties properties_{};
 	DeviceTopology topology_{};
 	cxxrt::DiskLimits disk_limits_{}; // that the disk has

@@ -356,6 +356,7 @@ private:
 	};
 	cxxrt::Array<RemoteChunk> remote_; // by slot
 	bool new_keys_ = false;
+
 	// The state and the wishes to its owner; written under state_lock_.
 	cxxrt::SpinLock state_lock_{cxxrt::lock_class<"rtrs_path_state">()};
 	ClientPathState state_ = ClientPathState::Connecting;

@@ -291,8 +291,8 @@ private:
 	const bool capsules_;
 	State state_;
 	u8 progress_ = kOpen;
-	PathRegions regions_;
-	DmaBuffer answers_; // by slot; empty where answers carry nothing
+	PathRegions regions_; // behind session_, whose chunks they map: so they go first
+	DmaBuffer answers_;   // by slot; empty where answers carry nothing
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
 	cxxrt::Box<cxxrt::InflightEvent> gate_;

@@ -60,8 +60,8 @@ def join(lab: Lab, guide: Guide, machine: Machine) -> str:
     # What the package's unit does, with its default.
     machine.run("o2cb register-cluster pool\n"
                 "[ $(cat /sys/kernel/config/cluster/pool/heartbeat/dead_threshold) = 31 ]")
-    word, *rest = next(line for line in guide.block("and on each client, with a session") if "map" in line).split()
-    machine.run(" ".join([word, *rest]).replace("node1", machine.name), 60)
+    order, = guide.block("and on each client, with a session")
+    machine.run(order.replace("node1", machine.name), 60)
     machine.run("udevadm settle")
     mount, = guide.block("and on each\n")
     return f"mkdir -p /srv\n{mount}"

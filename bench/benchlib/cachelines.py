@@ -17,8 +17,7 @@ from vmlab.lab import ROLES, Lab
 from vmlab.machine import Machine
 
 from . import session, trace
-from .counting import readable
-from .counts import Symbol
+from .counts import Symbol, readable
 from .measure import COMPLETED, Measured, Meter
 from .report import spread
 from .stacks import Stack

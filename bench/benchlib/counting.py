@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from vmlab.lab import Lab
 
 from . import goals, listing, rounds, session, stacks, workload
+from .counts import readable
 from .goals import Figures
 from .measure import EVENTS, Measured, Side
 from .plan import Section
@@ -91,14 +90,6 @@ def _profile(got: list[Measured], title: str, role: str, module: str, top: int) 
         return []
     return ["", f"{title}: {total:.0f} instructions for each I/O"] + [f"{count:10.1f}  {name}" for count, name in
                                                                      rows[:top] if count >= 0.05]
-
-
-def readable(lines: list[str]) -> list[str]:
-    """Names of C++ functions as they are written, without their parameters."""
-    if not shutil.which("c++filt"):
-        return lines
-    return subprocess.run(["c++filt", "-p"], input="\n".join(lines), capture_output=True, text=True,
-                          check=True).stdout.split("\n")
 
 
 def to_json(figures: Figures) -> Any:

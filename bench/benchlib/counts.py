@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -166,3 +168,11 @@ class Watch:
             self._slots += [self._seen + n for n, address in enumerate(words[0::WORDS]) if address in self._wanted]
             self._seen = used
         return sum(self._counts._words(HEADER + (slot * WORDS + 2) * 8, 1)[0] for slot in self._slots)
+
+
+def readable(lines: list[str]) -> list[str]:
+    """Names of C++ functions as they are written, without their parameters."""
+    if not shutil.which("c++filt"):
+        return lines
+    return subprocess.run(["c++filt", "-p"], input="\n".join(lines), capture_output=True, text=True,
+                          check=True).stdout.split("\n")

@@ -33,4 +33,4 @@ cxxrt-flags := -std=gnu++20 -ffreestanding -nostdinc++ -fpermissive -Werror -Wal
 cxx_flags = -I$(cxxrt-dir)/include -I$(cxxrt-dir)/overlay/shadow -I$(cxxrt-gen)/include \
 	$(patsubst -Wp$(comma)-MMD$(comma)%,-Wp$(comma)-MD$(comma)%, \
 		$(filter-out $(cxxrt-c-only),$(c_flags))) \
-	$(cxxrt-flags) $(cxxflags-y) $(CXXFLAGS_$(target-stem).o)
+	$(cxxrt-flags) $(cxxrt-whole) $(cxxflags-y) $(CXXFLAGS_$(target-stem).o)

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# For a Kbuild file with modules that have C++ objects. List foo.o as usual, it is built from foo.cc;
-# include this file at the end:
+# For a Kbuild file with modules that have C++ files. Include this file at the end:
 #
 #	obj-m := foo.o
-#	foo-y := stub.o main.o
+#	foo-y := stub.o
+#	foo-cc := main.cc parts/more.cc
 #	include $(KBUILD_EXTMOD)/cxxrt/build/module.mk
 #
+# foo-cc is compiled at once, as one unit with the runtime: nearly all the time goes into the kernel's headers, and
+# the compiler sees the whole program, but for functions that C calls, which CXXRT_FOR_C names. The files share their
+# anonymous namespace. Paths are relative to the Kbuild file, or absolute. An object in foo-y is built from a file of
+# C, or of C++ by itself.
+#
 # A module has a C file too: module_init(), MODULE_LICENSE(), EXPORT_SYMBOL() and tracepoints live
-# there. Each composite module gets the runtime object. The Kbuild file at the top of the tree must
+# there. Each composite module has the runtime once. The Kbuild file at the top of the tree must
 # include tree.mk.
 
 include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
@@ -17,8 +22,10 @@ ccflags-y += -I$(cxxrt-dir)/include -I$(cxxrt-gen)/probes
 # Where the kernel has UBSAN but is not instrumented as a whole (ARCH=um), folders have to ask.
 UBSAN_SANITIZE := y
 
-$(foreach m,$(patsubst %.o,%,$(filter %.o,$(obj-m))), \
-	$(if $($(m)-y)$($(m)-objs),$(eval $(m)-y += $(m).cxxrt.o)))
+cxxrt-modules := $(patsubst %.o,%,$(filter %.o,$(obj-m)))
+$(foreach m,$(cxxrt-modules), \
+	$(if $($(m)-cc),$(eval $(m)-y += $(m).unit.o), \
+		$(if $($(m)-y)$($(m)-objs),$(eval $(m)-y += $(m).cxxrt.o))))
 
 quiet_cmd_cxx_o_cc = CXX $(quiet_modtag)  $@
       cmd_cxx_o_cc = $(KCXX) $(cxx_flags) -c -o $@ $< $(cmd_objtool)
@@ -37,6 +44,19 @@ endef
 
 cxxrt-prereqs := $(cxxrt-gen)/overlay.done $(cxxrt-gen)/parity.done \
 	$(cxxrt-dir)/build/check-object.sh
+
+# Written anew only when the list is another one.
+define filechk_cxxrt_unit
+	printf '#include "%s"\n' $($*-cc) $(cxxrt-dir)/runtime/runtime.cc
+endef
+
+$(src)/%.unit.cc: FORCE
+	$(call filechk,cxxrt_unit)
+
+# The rule is that of all files: Kbuild finds the module's name by the stem.
+$(obj)/%.unit.o: cxxrt-whole := -fwhole-program
+
+clean-files += *.unit.cc
 
 $(obj)/%.cxxrt.o: $(cxxrt-dir)/runtime/runtime.cc $(cxxrt-prereqs) FORCE
 	$(call if_changed_rule,cxx_o_cc)

@@ -207,7 +207,7 @@ void refused_while_locked(Case &t)
 	expect_limits(t, disk, now);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kDiskTests[] = {
     {"operations of a disk and its tags are called", operations},
     {"a disk is made with its limits", made_with_limits},
     {"limits change, and the read-ahead stays", changed_limits},
@@ -216,4 +216,4 @@ constexpr Test kTests[] = {
 
 } // namespace
 
-constinit const selftest::Suite selftest::disk_suite("disk", kTests);
+constinit const selftest::Suite selftest::disk_suite("disk", kDiskTests);

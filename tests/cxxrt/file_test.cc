@@ -73,11 +73,11 @@ void digest(Case &t)
 	EXPECT(!memcmp(found, kWant, sizeof(found)));
 }
 
-constexpr Test kTests[] = {
+constexpr Test kFileTests[] = {
     {"work finds what programs find", work_finds_paths},
     {"a digest is that of BLAKE2s", digest},
 };
 
 } // namespace
 
-constinit const selftest::Suite selftest::file_suite("file", kTests);
+constinit const selftest::Suite selftest::file_suite("file", kFileTests);

@@ -114,7 +114,7 @@ void scopes(Case &t)
 	EXPECT(log == 1221);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kLanguageTests[] = {
     {"virtual calls and destructors", virtual_calls},
     {"static tables", static_tables},
     {"pointers to members", member_pointers},
@@ -124,5 +124,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite language_suite("language", kTests);
+constinit const Suite language_suite("language", kLanguageTests);
 }

@@ -39,14 +39,14 @@ void spin_lock_is_atomic(Case &t)
 	EXPECT(!irqs_disabled());
 }
 
-struct Counters {
+struct Pair {
 	int reads;
 	int writes;
 };
 
-int read_once_locked(Guarded<Counters, SpinLock> &guarded)
+int read_once_locked(Guarded<Pair, SpinLock> &guarded)
 {
-	return guarded.with([](Counters &c) {
+	return guarded.with([](Pair &c) {
 		c.reads++;
 		return c.reads + c.writes;
 	});
@@ -54,14 +54,14 @@ int read_once_locked(Guarded<Counters, SpinLock> &guarded)
 
 void guarded_data(Case &t)
 {
-	Guarded<Counters, SpinLock> guarded(cxxrt::lock_class<"selftest counters">(), 1, 10);
+	Guarded<Pair, SpinLock> guarded(cxxrt::lock_class<"selftest counters">(), 1, 10);
 	EXPECT(read_once_locked(guarded) == 12);
 	EXPECT(read_once_locked(guarded) == 13);
-	guarded.with([&t](Counters &) { EXPECT(irqs_disabled()); });
+	guarded.with([&t](Pair &) { EXPECT(irqs_disabled()); });
 	EXPECT(guarded.exclusive().reads == 3);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kLockTests[] = {
     {"a mutex is held for the scope", mutex_holds},
     {"a spin lock keeps interrupts off, nested too", spin_lock_is_atomic},
     {"guarded data is reached under its lock", guarded_data},
@@ -70,5 +70,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite lock_suite("locks", kTests);
+constinit const Suite lock_suite("locks", kLockTests);
 }

@@ -113,7 +113,7 @@ void numbered_objects(Case &t)
 	EXPECT(map.empty());
 }
 
-constexpr Test kTests[] = {
+constexpr Test kLookupTests[] = {
     {"RcuPtr", rcu_pointer},  {"RcuList", rcu_list},	   {"PerCpu", counters_per_cpu},
     {"IdAllocator", numbers}, {"IdMap", numbered_objects},
 };
@@ -121,5 +121,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite lookup_suite("look-up", kTests);
+constinit const Suite lookup_suite("look-up", kLookupTests);
 }

@@ -49,7 +49,7 @@ void printf_extensions(Case &t)
 	EXPECT(!strcmp(text, "01 ab 03 ::"));
 }
 
-constexpr Test kTests[] = {
+constexpr Test kMacroTests[] = {
     {"macros have the values they have in C", same_values},
     {"dynamic debug compiles and stays silent", dynamic_debug},
     {"printf extensions", printf_extensions},
@@ -58,5 +58,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite macro_suite("headers", kTests);
+constinit const Suite macro_suite("headers", kMacroTests);
 }

@@ -26,7 +26,7 @@ bool run(const Suite &suite, const Test &test, unsigned int number)
 
 } // namespace
 
-int cxxrt_selftest_run(void)
+CXXRT_FOR_C int cxxrt_selftest_run(void)
 {
 	unsigned int total = 0;
 	for (const Suite *suite : kSuites)

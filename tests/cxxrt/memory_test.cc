@@ -142,7 +142,7 @@ void array_owns(Case &t)
 	EXPECT(!too_many.ok() && too_many.code() == -ENOMEM);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kMemoryTests[] = {
     {"new and delete", construct_and_destroy},
     {"no memory is a null pointer and no constructor", no_memory_is_null},
     {"alignment", alignment},
@@ -153,5 +153,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite memory_suite("memory", kTests);
+constinit const Suite memory_suite("memory", kMemoryTests);
 }

@@ -65,7 +65,7 @@ void inner_one_is_none(Case &t)
 	EXPECT(inner == 0);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kPlugTests[] = {
     {"tells of sleep, once for each watch", tells_of_sleep},
     {"ends without a word", ends_without_a_word},
     {"inside of another one it is none", inner_one_is_none},
@@ -73,4 +73,4 @@ constexpr Test kTests[] = {
 
 } // namespace
 
-constinit const selftest::Suite selftest::plug_suite("plug", kTests);
+constinit const selftest::Suite selftest::plug_suite("plug", kPlugTests);

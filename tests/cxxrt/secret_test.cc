@@ -145,7 +145,7 @@ void keyring_is_of_its_own(Case &t)
 }
 #endif
 
-constexpr Test kTests[] = {
+constexpr Test kSecretTests[] = {
     {"a secret is wiped", secret_is_wiped},
     {"comparison", comparison},
     {"HMAC-SHA-256, known answers", hmac_known_answers},
@@ -156,5 +156,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite secret_suite("secret", kTests);
+constinit const Suite secret_suite("secret", kSecretTests);
 }

@@ -120,7 +120,7 @@ void list_order(Case &t)
 	EXPECT(alive == 0);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kSharingTests[] = {
     {"the last reference destroys the object", last_reference},
     {"a dying object is not shared again", no_resurrection},
     {"a list keeps the order", list_order},
@@ -130,5 +130,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite sharing_suite("sharing", kTests);
+constinit const Suite sharing_suite("sharing", kSharingTests);
 }

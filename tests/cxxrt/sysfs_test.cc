@@ -151,7 +151,7 @@ void text_buffer(Case &t)
 	EXPECT(text.view().size() == 7);
 }
 
-constexpr Test kTests[] = {
+constexpr Test kSysfsTests[] = {
     {"text buffers are terminated", text_buffer},
     {"a directory's files call its owner", directory},
     {"a directory is removed by one of its files", removal_from_inside},
@@ -161,5 +161,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite sysfs_suite("sysfs", kTests);
+constinit const Suite sysfs_suite("sysfs", kSysfsTests);
 }

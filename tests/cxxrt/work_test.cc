@@ -135,7 +135,7 @@ void closing_waits(Case &t)
 	leaver.value()->later.cancel_sync();
 }
 
-constexpr Test kTests[] = {
+constexpr Test kWorkTests[] = {
     {"queued work runs once", work_runs},
     {"queued work keeps its owner alive", work_holds_its_owner},
     {"delayed work waits, moves and is cancelled", delayed_work},
@@ -146,5 +146,5 @@ constexpr Test kTests[] = {
 } // namespace
 
 namespace selftest {
-constinit const Suite work_suite("work", kTests);
+constinit const Suite work_suite("work", kWorkTests);
 }

@@ -9,7 +9,7 @@
 // Defines a case that a list of cases declares; without being listed it would never run.
 #define CASE(name)                                                 \
 	static_assert(__is_same(decltype(::name), void(kunit *))); \
-	void name([[maybe_unused]] kunit *test)
+	CXXRT_FOR_C void name([[maybe_unused]] kunit *test)
 
 // True if it holds. Otherwise the case has failed and goes on.
 #define EXPECT(condition) \

@@ -9,7 +9,7 @@ constinit example::Clockwork *clockwork = nullptr;
 
 } // namespace
 
-int example_start(const example_params *params)
+CXXRT_FOR_C int example_start(const example_params *params)
 {
 	auto started = example::Clockwork::start(*params);
 	if (!started.ok())
@@ -18,7 +18,7 @@ int example_start(const example_params *params)
 	return 0;
 }
 
-void example_stop(void)
+CXXRT_FOR_C void example_stop(void)
 {
 	delete clockwork;
 }

@@ -12,4 +12,9 @@
 
 #include <cxxrt/new.hh>
 
+// Before the definition of a function that is called by C: from the module's C file, by an export.
+// Others are local to the unit, whatever their headers say, and the module does not link with a
+// call of one.
+#define CXXRT_FOR_C extern "C" __attribute__((externally_visible))
+
 #endif

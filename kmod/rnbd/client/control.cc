@@ -10,10 +10,10 @@ using cxxrt::lock_class;
 
 namespace {
 
-using File = cxxrt::DeviceFile<Control>;
-constinit const File kFiles[] = {
-    File::read_write("map_device", &Control::show_map, &Control::store_map),
-    File::read_write("discover", &Control::show_discover, &Control::store_discover),
+using ControlFile = cxxrt::DeviceFile<Control>;
+constinit const ControlFile kControlFiles[] = {
+    ControlFile::read_write("map_device", &Control::show_map, &Control::store_map),
+    ControlFile::read_write("discover", &Control::show_discover, &Control::store_discover),
 };
 // Names of exports are no matter of every user of this machine.
 constinit const auto kDiscovered =
@@ -61,7 +61,7 @@ private:
 Status Control::create()
 {
 	class_ = TRY(cxxrt::DeviceClass::create(lock_class<"rnbd-client">()));
-	ctl_ = TRY(cxxrt::ClassDevice::create(class_, "ctl", this, kFiles));
+	ctl_ = TRY(cxxrt::ClassDevice::create(class_, "ctl", this, kControlFiles));
 	commands_ = true;
 	TRY(ctl_.add(kDiscovered));
 	devices_ = TRY(cxxrt::SysfsDir::create_empty(ctl_.kobj(), "devices", this));
@@ -72,7 +72,7 @@ Status Control::create()
 void Control::stop_commands()
 {
 	if (commands_)
-		for (const File &file : kFiles)
+		for (const ControlFile &file : kControlFiles)
 			// raw: the file goes before its directory, when no more commands may come
 			sysfs_remove_file(ctl_.kobj(), &file.attr.attr);
 	commands_ = false;

@@ -118,32 +118,33 @@ void DeviceDirectory::show_slow(SysfsText &out)
 
 namespace {
 
-using File = cxxrt::SysfsFile<DeviceDirectory>;
+using DirectoryFile = cxxrt::SysfsFile<DeviceDirectory>;
 using D = DeviceDirectory;
 
 // unmap_device is the last, so that nothing of the directory is missing when it can be used.
-constinit const File kFiles[] = {
-    File::read_write("resize", &D::show_resize, &D::store_resize),
-    File::read_write("remap_device", &D::show_remap, &D::store_remap),
-    File::read_only("mapping_path", &D::show_path),
-    File::read_only("session", &D::show_session),
-    File::read_only("owner", &D::show_owner),
-    File::read_only("access_mode", &D::show_access_mode),
-    File::read_only("nr_poll_queues", &D::show_poll_queues),
-    File::read_only("state", &D::show_state),
-    File::read_only("wwid", &D::show_wwid),
-    File::read_write("no_path_timeout", &D::show_no_path_timeout, &D::store_no_path_timeout),
-    File::read_only("waiting_requests", &D::show_waiting),
-    File::read_only("oldest_request_ms", &D::show_oldest),
-    File::read_only("slow", &D::show_slow),
-    File::read_write("unmap_device", &D::show_unmap, &D::store_unmap),
+constinit const DirectoryFile kDirectoryFiles[] = {
+    DirectoryFile::read_write("resize", &D::show_resize, &D::store_resize),
+    DirectoryFile::read_write("remap_device", &D::show_remap, &D::store_remap),
+    DirectoryFile::read_only("mapping_path", &D::show_path),
+    DirectoryFile::read_only("session", &D::show_session),
+    DirectoryFile::read_only("owner", &D::show_owner),
+    DirectoryFile::read_only("access_mode", &D::show_access_mode),
+    DirectoryFile::read_only("nr_poll_queues", &D::show_poll_queues),
+    DirectoryFile::read_only("state", &D::show_state),
+    DirectoryFile::read_only("wwid", &D::show_wwid),
+    DirectoryFile::read_write("no_path_timeout", &D::show_no_path_timeout,
+			      &D::store_no_path_timeout),
+    DirectoryFile::read_only("waiting_requests", &D::show_waiting),
+    DirectoryFile::read_only("oldest_request_ms", &D::show_oldest),
+    DirectoryFile::read_only("slow", &D::show_slow),
+    DirectoryFile::read_write("unmap_device", &D::show_unmap, &D::store_unmap),
 };
 
 } // namespace
 
 Status DeviceDirectory::create(kobject *parent)
 {
-	dir_ = TRY(cxxrt::SysfsDir::create(parent, "rnbd", this, kFiles));
+	dir_ = TRY(cxxrt::SysfsDir::create(parent, "rnbd", this, kDirectoryFiles));
 	return device_.stats().create_files(dir_.kobj());
 }
 

@@ -84,7 +84,7 @@ Status Module::map_device(const MapOptions &options, const Destination &destinat
 
 } // namespace rnbd::client
 
-int rnbd_client_start()
+CXXRT_FOR_C int rnbd_client_start()
 {
 	using namespace rnbd::client;
 	cxxrt::Result<cxxrt::Box<Module>> created = Module::create();
@@ -94,7 +94,7 @@ int rnbd_client_start()
 	return 0;
 }
 
-void rnbd_client_stop()
+CXXRT_FOR_C void rnbd_client_stop()
 {
 	using namespace rnbd::client;
 	delete module_;

@@ -11,7 +11,7 @@ namespace {
 
 using Verdict = NoPathRule::Verdict;
 
-constexpr unsigned int kLookAgainMs = 100;
+constexpr unsigned int kUnmappedLookMs = 100;
 
 } // namespace
 
@@ -63,7 +63,7 @@ Status Device::await_path_to_reserve(u64 missed)
 Status Device::pause_to_reserve()
 {
 	const Status s = changed_.wait_killable_for(
-	    msecs_to_jiffies(kLookAgainMs), [&] { return state() == DeviceState::Unmapped; });
+	    msecs_to_jiffies(kUnmappedLookMs), [&] { return state() == DeviceState::Unmapped; });
 	return s.ok() ? Status(err::enodev) : s.error() == err::etimedout ? Status() : s;
 }
 

@@ -10,8 +10,8 @@
 namespace rnbd::client {
 
 namespace {
-constexpr unsigned int kLookAgainMs = 5'000; // bounds events and lines, too
-constexpr u64 kTimerSlackMs = 20;	     // of a timer that counts in jiffies
+constexpr unsigned int kSlowLookMs = 5'000; // bounds events and lines, too
+constexpr u64 kTimerSlackMs = 20;	    // of a timer that counts in jiffies
 } // namespace
 
 // No effect while a look is due: it will see the same.
@@ -36,7 +36,7 @@ void SlowDisk::look()
 		const bool slow = open && age + kTimerSlackMs >= limit;
 		if (slow)
 			look_.queue_after(session.module().background(),
-					  msecs_to_jiffies(kLookAgainMs));
+					  msecs_to_jiffies(kSlowLookMs));
 		if (slow == told_)
 			return;
 		WRITE_ONCE(told_, slow);

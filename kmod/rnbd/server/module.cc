@@ -41,13 +41,13 @@ Result<cxxrt::Box<Module>> Module::create(const rnbd_server_settings &settings)
 
 } // namespace rnbd::server
 
-int rnbd_server_check_search_path(const char *text)
+CXXRT_FOR_C int rnbd_server_check_search_path(const char *text)
 {
 	rnbd::Result<rnbd::TextView> path = rnbd::parse_search_path(rnbd::TextView::of(text));
 	return path.ok() ? static_cast<int>(path->size()) : path.code();
 }
 
-int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
+CXXRT_FOR_C int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 {
 	rnbd::Result<cxxrt::Box<rnbd::server::Module>> created =
 	    rnbd::server::Module::create(*settings);
@@ -63,7 +63,7 @@ int rnbd_server_start(u16 port, const struct rnbd_server_settings *settings)
 	return 0;
 }
 
-void rnbd_server_stop(void)
+CXXRT_FOR_C void rnbd_server_stop(void)
 {
 	// Sessions that come up while it closes still find it.
 	delete rnbd::server::module_;

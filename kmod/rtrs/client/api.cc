@@ -17,17 +17,17 @@ Session &session_of(rtrs_clt *handle)
 
 } // namespace
 
-int rtrs_clt_open(const rtrs_clt_params *params, rtrs_clt **handle)
+CXXRT_FOR_C int rtrs_clt_open(const rtrs_clt_params *params, rtrs_clt **handle)
 {
 	return Session::open(*params, handle).code();
 }
 
-void rtrs_clt_close(rtrs_clt *handle)
+CXXRT_FOR_C void rtrs_clt_close(rtrs_clt *handle)
 {
 	Session::close(&session_of(handle));
 }
 
-void rtrs_clt_abandon_all()
+CXXRT_FOR_C void rtrs_clt_abandon_all()
 {
 	rtrs::client::module_->sessions.with([](auto &sessions) {
 		for (Session &session : sessions)
@@ -35,7 +35,7 @@ void rtrs_clt_abandon_all()
 	});
 }
 
-void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
+CXXRT_FOR_C void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
 {
 	const rtrs::client::SessionLimits &l = session_of(handle).limits();
 	attrs->queue_depth = l.reply.queue_depth.value;
@@ -47,7 +47,7 @@ void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
 	attrs->key = session_of(handle).auth().key.c_str();
 }
 
-int rtrs_clt_check_settings(rtrs_clt *handle, const rtrs_clt_settings *settings)
+CXXRT_FOR_C int rtrs_clt_check_settings(rtrs_clt *handle, const rtrs_clt_settings *settings)
 {
 	const Result<rtrs::SessionSettings> said = rtrs::client::read_settings(*settings);
 	if (!said.ok())
@@ -57,7 +57,7 @@ int rtrs_clt_check_settings(rtrs_clt *handle, const rtrs_clt_settings *settings)
 	return 0;
 }
 
-int rtrs_clt_get_permit(rtrs_clt *handle, bool wait, u32 *slot)
+CXXRT_FOR_C int rtrs_clt_get_permit(rtrs_clt *handle, bool wait, u32 *slot)
 {
 	rtrs::client::Permits &permits = session_of(handle).permits();
 	Result<Slot> r = wait ? permits.take() : permits.try_take();
@@ -66,22 +66,22 @@ int rtrs_clt_get_permit(rtrs_clt *handle, bool wait, u32 *slot)
 	return r.code();
 }
 
-void rtrs_clt_put_permit(rtrs_clt *handle, u32 slot)
+CXXRT_FOR_C void rtrs_clt_put_permit(rtrs_clt *handle, u32 slot)
 {
 	session_of(handle).permits().put(Slot{slot});
 }
 
-int rtrs_clt_submit(rtrs_clt *handle, const rtrs_clt_request *request)
+CXXRT_FOR_C int rtrs_clt_submit(rtrs_clt *handle, const rtrs_clt_request *request)
 {
 	return session_of(handle).submit(*request).code();
 }
 
-void rtrs_clt_commit(rtrs_clt *handle, unsigned int poll_queue, unsigned int queue)
+CXXRT_FOR_C void rtrs_clt_commit(rtrs_clt *handle, unsigned int poll_queue, unsigned int queue)
 {
 	session_of(handle).commit({poll_queue, queue});
 }
 
-int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue, io_comp_batch *batch)
+CXXRT_FOR_C int rtrs_clt_poll(rtrs_clt *handle, unsigned int queue, io_comp_batch *batch)
 {
 	return session_of(handle).poll(queue, batch);
 }

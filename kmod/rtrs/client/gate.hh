@@ -31,19 +31,22 @@ class ClientGate {
 public:
 	explicit ClientGate(ClientConnection &con) : con_(con) {}
 
+	// What leads here (with Path::take_aside()) stays out of the way of those who have no gate,
+	// and can be probed.
+
 	// ---- under the lock of the connection's outbox ----
 
 	// A request that comes alone. Hold: it waits here now.
 	GatePass let_request_in(Request &request);
 	// One of a batch waits here, till that is let in by post_gated_batch().
 	void add_to_batch(Request &request);
-	Status post_gated_batch();
+	noinline Status post_gated_batch();
 	// A send has completed: posts who waits. Errors of both are the device's.
-	Status open_by_completion();
+	noinline Status open_by_completion();
 	// The answer to what was let in last.
-	void open_by_answer(const Request &request);
+	noinline void open_by_answer(const Request &request);
 	// They are not posted any more.
-	void drop_gated();
+	noinline void drop_gated();
 
 	// ---- without ----
 

@@ -40,7 +40,7 @@ int rtrs_client_set_auth(const char *text);
 const char *rtrs_client_get_auth();
 }
 
-int rtrs_client_set_auth(const char *text)
+CXXRT_FOR_C int rtrs_client_set_auth(const char *text)
 {
 	const rtrs::Result<rtrs::AuthPolicy> policy = rtrs::parse_auth_policy(TextView::of(text));
 	if (policy.ok())
@@ -48,12 +48,12 @@ int rtrs_client_set_auth(const char *text)
 	return policy.code();
 }
 
-const char *rtrs_client_get_auth()
+CXXRT_FOR_C const char *rtrs_client_get_auth()
 {
 	return to_text(rtrs::client::default_auth_policy());
 }
 
-int rtrs_client_start()
+CXXRT_FOR_C int rtrs_client_start()
 {
 	using rtrs::client::module_;
 	auto m = rtrs::client::ClientModule::create();
@@ -66,7 +66,7 @@ int rtrs_client_start()
 	return s.code();
 }
 
-void rtrs_client_stop()
+CXXRT_FOR_C void rtrs_client_stop()
 {
 	delete rtrs::client::module_;
 	rtrs::client::module_ = nullptr;

@@ -60,12 +60,12 @@ Status parse_pair(TextView text, u16 port, rtrs_addr_pair &pair)
 } // namespace
 } // namespace rtrs
 
-int rtrs_addr_parse_pair(const char *text, size_t len, u16 port, rtrs_addr_pair *pair)
+CXXRT_FOR_C int rtrs_addr_parse_pair(const char *text, size_t len, u16 port, rtrs_addr_pair *pair)
 {
 	return rtrs::parse_pair(TextView(text, len), port, *pair).code();
 }
 
-size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size_t size)
+CXXRT_FOR_C size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size_t size)
 {
 	switch (addr->ss_family) {
 	case AF_IB:
@@ -81,8 +81,8 @@ size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size_t size)
 	return scnprintf(buf, size, "<invalid address family>");
 }
 
-size_t rtrs_addr_print_pair(const sockaddr_storage *src, const sockaddr_storage *dst, char *buf,
-			    size_t size)
+CXXRT_FOR_C size_t rtrs_addr_print_pair(const sockaddr_storage *src, const sockaddr_storage *dst,
+					char *buf, size_t size)
 {
 	size_t n = rtrs_addr_print(src, buf, size);
 	n += scnprintf(buf + n, size - n, "@");

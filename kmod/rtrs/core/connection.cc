@@ -61,8 +61,8 @@ Status create_qp(rtrs_connection &con, ib_pd *pd, const rtrs_queue_config &confi
 } // namespace
 } // namespace rtrs
 
-int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device, rdma_cm_id *id,
-				  const rtrs_queue_config *config)
+CXXRT_FOR_C int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device,
+					      rdma_cm_id *id, const rtrs_queue_config *config)
 {
 	con->cm_id = id;
 	Status s = rtrs::create_cq(*con, device->ibdev, *config);
@@ -73,7 +73,7 @@ int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device, rdm
 	return s.code();
 }
 
-void rtrs_connection_drain(rtrs_connection *con)
+CXXRT_FOR_C void rtrs_connection_drain(rtrs_connection *con)
 {
 	// Both queues: each side posts a marker behind everything else, moves the queue pair to the
 	// error state and waits for the marker; a work request's completion comes before it.
@@ -85,7 +85,7 @@ void rtrs_connection_drain(rtrs_connection *con)
 		rtrs::await_batch(*con);
 }
 
-void rtrs_connection_destroy_queues(rtrs_connection *con)
+CXXRT_FOR_C void rtrs_connection_destroy_queues(rtrs_connection *con)
 {
 	if (con->qp) {
 		rdma_destroy_qp(con->cm_id);

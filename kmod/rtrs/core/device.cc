@@ -29,7 +29,7 @@ Result<rtrs_device *> open_device(ib_device *ibdev)
 } // namespace
 } // namespace rtrs
 
-int rtrs_device_open(ib_device *ibdev, rtrs_device **device)
+CXXRT_FOR_C int rtrs_device_open(ib_device *ibdev, rtrs_device **device)
 {
 	Result<rtrs_device *> r = rtrs::open_device(ibdev);
 	if (r.ok())
@@ -37,7 +37,7 @@ int rtrs_device_open(ib_device *ibdev, rtrs_device **device)
 	return r.code();
 }
 
-void rtrs_device_close(rtrs_device *device)
+CXXRT_FOR_C void rtrs_device_close(rtrs_device *device)
 {
 	ib_dealloc_pd(device->pd);
 	delete device;

@@ -17,7 +17,7 @@ using namespace cxxrt;
 namespace rtrs {
 namespace {
 
-constexpr char kLogSubject[] = "keys";
+constexpr char kKeysSubject[] = "keys";
 // Nobody but the kernel can make a keyring whose name begins with a dot: so no other user's can be
 // taken for it, by whoever puts a secret into it by name.
 constexpr char kKeyringName[] = ".rnbd";
@@ -56,7 +56,7 @@ Status read(const KeyName &name, KeyGeneration generation, Secret<kSecretSize> &
 	if (s.ok())
 		s = check_secret(secret.view());
 	if (!s.ok() && s.error() == err::einval)
-		log_warning_limited(kLogSubject,
+		log_warning_limited(kKeysSubject,
 				    "%s:%u is no secret: it takes 32 bytes, made by chance",
 				    name.c_str(), generation.value);
 	return s.ok() ? Status() : Status(s.error());
@@ -78,7 +78,7 @@ Result<KeyGeneration> latest(TextView text, KeyGeneration known)
 } // namespace
 } // namespace rtrs
 
-int rtrs_core_start()
+CXXRT_FOR_C int rtrs_core_start()
 {
 	using namespace rtrs;
 	const Result<Keys *> made = create_keys();
@@ -87,23 +87,23 @@ int rtrs_core_start()
 	else if (made.error() == err::enomem)
 		return made.code();
 	else
-		log_info(kLogSubject, "this kernel has no means of authentication: %d",
+		log_info(kKeysSubject, "this kernel has no means of authentication: %d",
 			 made.code());
 	return 0;
 }
 
-void rtrs_core_stop()
+CXXRT_FOR_C void rtrs_core_stop()
 {
 	delete rtrs::keys_;
 	rtrs::keys_ = nullptr;
 }
 
-bool rtrs_keys_able()
+CXXRT_FOR_C bool rtrs_keys_able()
 {
 	return rtrs::keys_ && rtrs::keys_->ring.size();
 }
 
-int rtrs_key_read(const char *name, u32 generation, u8 *out)
+CXXRT_FOR_C int rtrs_key_read(const char *name, u32 generation, u8 *out)
 {
 	Secret<rtrs::kSecretSize> secret;
 	const rtrs::Result<rtrs::KeyName> checked = rtrs::KeyName::from(TextView::of(name));
@@ -115,7 +115,7 @@ int rtrs_key_read(const char *name, u32 generation, u8 *out)
 	return s.code();
 }
 
-int rtrs_key_latest(const char *name, u32 known, u32 *generation)
+CXXRT_FOR_C int rtrs_key_latest(const char *name, u32 known, u32 *generation)
 {
 	const Result<rtrs::KeyGeneration> found = rtrs::latest(TextView::of(name), {known});
 	if (found.ok())

@@ -34,21 +34,23 @@ public:
 
 	explicit ServerGate(ServerConnection &con) : con_(con), answers_{{answers_sent}, this} {}
 
+	// What leads here stays out of the way of those who have no gate, and can be probed.
+
 	// A slot alone. Hold: it waits here now. Any context, under RcuReader, and the path may
 	// post.
-	GatePass let_slot_in(RequestSlot &slot);
+	noinline GatePass let_slot_in(RequestSlot &slot);
 
 	// ---- handlers of the connection, and ends of their batches ----
 
 	// More have been collected than go in a chain: behind those who wait already.
-	void gate_collected(Step step);
+	noinline void gate_collected(Step step);
 	// The end of a batch in which a send has completed if `sent`: posts what was collected, and
 	// who waits, as far as it is their turn.
-	void end_batch(bool sent);
+	noinline void end_batch(bool sent);
 	// The same without a batch.
-	void open_by_completion();
+	noinline void open_by_completion();
 	// After all handlers.
-	void drop_gated();
+	noinline void drop_gated();
 
 private:
 	struct Gated {

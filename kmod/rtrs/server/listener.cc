@@ -16,7 +16,7 @@ namespace {
 // while it is registered.
 constinit Listener *active = nullptr;
 
-constexpr char kLogSubject[] = "listener";
+constexpr char kListenerSubject[] = "listener";
 
 } // namespace
 
@@ -59,7 +59,8 @@ int Listener::device_added(ib_device *device)
 			const Status s = self->listen(ids);
 			ids.error = s.code();
 			if (!s.ok()) {
-				log_error(kLogSubject, "port %u: error %d", self->port_, s.code());
+				log_error(kListenerSubject, "port %u: error %d", self->port_,
+					  s.code());
 				// No device_removed() will be called for this device.
 				return s.code();
 			}
@@ -132,7 +133,7 @@ int Listener::event(rdma_cm_id *id, rdma_cm_event *event)
 	auto *server = static_cast<Server *>(id->context);
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return server->connect_request(id, *event);
-	log_warning_limited(kLogSubject, "%s: status %d", rdma_event_msg(event->event),
+	log_warning_limited(kListenerSubject, "%s: status %d", rdma_event_msg(event->event),
 			    event->status);
 	return 0;
 }

@@ -14,7 +14,7 @@ constinit Module *module_ = nullptr;
 
 namespace {
 
-constexpr char kLogSubject[] = "module";
+constexpr char kModuleSubject[] = "module";
 
 constinit AuthPolicy auth_policy_ = AuthPolicy::Optional;
 
@@ -23,13 +23,13 @@ Result<Settings> check_params(const rtrs_server_params &p)
 {
 	const GeometryFault fault = check_geometry(p.max_chunk_size, p.sess_queue_depth, PAGE_SIZE);
 	if (fault != GeometryFault::None) {
-		log_error(kLogSubject, "%s (max_chunk_size %d, sess_queue_depth %d)",
+		log_error(kModuleSubject, "%s (max_chunk_size %d, sess_queue_depth %d)",
 			  to_text(fault), p.max_chunk_size, p.sess_queue_depth);
 		return err::einval;
 	}
 	// A chunk is one run of physical memory.
 	if (get_order(p.max_chunk_size) > kMaxPageOrder) {
-		log_error(kLogSubject, "max_chunk_size is too large: %d, at most %lu",
+		log_error(kModuleSubject, "max_chunk_size is too large: %d, at most %lu",
 			  p.max_chunk_size, PAGE_SIZE << kMaxPageOrder);
 		return err::einval;
 	}
@@ -93,7 +93,7 @@ void Module::show_refusals(DebugText &text)
 
 using rtrs::server::module_;
 
-int rtrs_server_set_auth(const char *text)
+CXXRT_FOR_C int rtrs_server_set_auth(const char *text)
 {
 	const rtrs::Result<rtrs::AuthPolicy> policy = rtrs::parse_auth_policy(TextView::of(text));
 	if (policy.ok())
@@ -101,12 +101,13 @@ int rtrs_server_set_auth(const char *text)
 	return policy.code();
 }
 
-const char *rtrs_server_get_auth()
+CXXRT_FOR_C const char *rtrs_server_get_auth()
 {
 	return to_text(rtrs::server::auth_policy());
 }
 
-int rtrs_server_start(const rtrs_server_params *params, const rtrs_server_limits *limits)
+CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
+				  const rtrs_server_limits *limits)
 {
 	using namespace rtrs::server;
 	Result<Settings> s = check_params(*params);
@@ -116,7 +117,7 @@ int rtrs_server_start(const rtrs_server_params *params, const rtrs_server_limits
 	if (!m.ok())
 		return m.code();
 	module_ = m->release();
-	log_info(kLogSubject,
+	log_info(kModuleSubject,
 		 "protocol %u.%u, max_chunk_size %u (data %u, headers %u), sess_queue_depth %u, "
 		 "always_invalidate %c",
 		 rtrs::kProtocolMajor, rtrs::kProtocolMinor, settings().chunk_size(),
@@ -125,18 +126,18 @@ int rtrs_server_start(const rtrs_server_params *params, const rtrs_server_limits
 	return 0;
 }
 
-void rtrs_server_stop()
+CXXRT_FOR_C void rtrs_server_stop()
 {
 	delete module_;
 	module_ = nullptr;
 }
 
-int rtrs_srv_open(const rtrs_srv_ops *ops, u16 port, rtrs_srv **server)
+CXXRT_FOR_C int rtrs_srv_open(const rtrs_srv_ops *ops, u16 port, rtrs_srv **server)
 {
 	return rtrs::server::open_server(*ops, port, *server).code();
 }
 
-void rtrs_srv_close(rtrs_srv *server)
+CXXRT_FOR_C void rtrs_srv_close(rtrs_srv *server)
 {
 	static_cast<rtrs::server::Server *>(server)->stop();
 	// The last works of the paths may still be on their way out of code that belongs to them.
@@ -150,12 +151,12 @@ void rtrs_srv_close(rtrs_srv *server)
 	module_->server.with([](auto &box) { box.reset(); });
 }
 
-u32 rtrs_srv_max_io_size(const rtrs_srv *)
+CXXRT_FOR_C u32 rtrs_srv_max_io_size(const rtrs_srv *)
 {
 	return rtrs::server::settings().max_io_size();
 }
 
-int rtrs_srv_check_name(const char *key, const char *session)
+CXXRT_FOR_C int rtrs_srv_check_name(const char *key, const char *session)
 {
 	using namespace rtrs::server;
 	const bool fine = auth_policy() != rtrs::AuthPolicy::Required ||

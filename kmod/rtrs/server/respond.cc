@@ -369,7 +369,7 @@ void RequestSlot::respond(int status, u32 produced)
 
 } // namespace rtrs::server
 
-void rtrs_srv_respond(rtrs_srv_op *op, int status, u32 produced)
+CXXRT_FOR_C void rtrs_srv_respond(rtrs_srv_op *op, int status, u32 produced)
 {
 	static_cast<rtrs::server::RequestSlot *>(op)->answer(status, produced);
 }

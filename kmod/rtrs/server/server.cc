@@ -11,7 +11,7 @@ using namespace cxxrt;
 namespace rtrs::server {
 namespace {
 
-constexpr char kLogSubject[] = "server";
+constexpr char kServerSubject[] = "server";
 // How long a shutdown of the machine waits for sessions to end.
 constexpr u32 kShutdownWaitMs = 5000;
 
@@ -262,7 +262,7 @@ void Server::shut_down()
 	// So that clients are told, and go to another server's path at once. Requests that a disk
 	// does not end hold up a session, but must not hold up the machine.
 	if (!gone_.wait_for(msecs_to_jiffies(kShutdownWaitMs), [&] { return all_gone(); }).ok())
-		log_warning(kLogSubject, "the machine goes down before all requests have ended");
+		log_warning(kServerSubject, "the machine goes down before all requests have ended");
 }
 
 void Server::stop()
@@ -276,18 +276,18 @@ void Server::stop()
 
 } // namespace rtrs::server
 
-const char *rtrs_srv_sess_name(const rtrs_srv_sess *sess)
+CXXRT_FOR_C const char *rtrs_srv_sess_name(const rtrs_srv_sess *sess)
 {
 	return static_cast<const rtrs::server::Session *>(sess)->name();
 }
 
-const char *rtrs_srv_sess_key(const rtrs_srv_sess *sess)
+CXXRT_FOR_C const char *rtrs_srv_sess_key(const rtrs_srv_sess *sess)
 {
 	const rtrs::KeyName *key = static_cast<const rtrs::server::Session *>(sess)->key();
 	return key ? key->c_str() : "";
 }
 
-u32 rtrs_srv_sess_queue_depth(const rtrs_srv_sess *)
+CXXRT_FOR_C u32 rtrs_srv_sess_queue_depth(const rtrs_srv_sess *)
 {
 	return rtrs::server::settings().queue_depth();
 }

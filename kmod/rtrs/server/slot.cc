@@ -106,7 +106,7 @@ void RequestSlot::dropped()
 
 } // namespace rtrs::server
 
-bool rtrs_srv_op_dead(const rtrs_srv_op *op)
+CXXRT_FOR_C bool rtrs_srv_op_dead(const rtrs_srv_op *op)
 {
 	return static_cast<const rtrs::server::RequestSlot *>(op)->is_dead();
 }

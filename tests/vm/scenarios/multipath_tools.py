@@ -16,6 +16,7 @@ OURS = ("client", "server")
 KINDS = ("stock",)
 MORE = ("server2",)
 SLOW = True
+BY_HAND = True  # minutes: `make cluster`
 MEGABYTES = 64
 FAR = "tc qdisc add dev {} root netem delay 100ms"  # ten times and more of what a busy machine takes
 TRIES = 8  # multipathd looks every 5 s, or as seldom as every 20 s

@@ -11,6 +11,7 @@ OURS = ("client", "server")
 KINDS = ("stock",)
 MORE = ("server2",)
 SLOW = True
+BY_HAND = True  # minutes: `make cluster`
 MEGABYTES = 192  # three pieces of which the bitmap knows
 WRITTEN = 8  # MiB of the mirror that are written meanwhile
 BACK = "the server is back, also"

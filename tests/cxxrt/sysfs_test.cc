@@ -14,7 +14,7 @@ using selftest::Case;
 using selftest::Test;
 
 // The bytes read or written, or a negative errno.
-ssize_t read_file(const char *path, char *text, size_t size)
+ssize_t read_text(const char *path, char *text, size_t size)
 {
 	file *f = filp_open(path, O_RDONLY, 0);
 	if (IS_ERR(f))
@@ -84,12 +84,12 @@ void directory(Case &t)
 	if (!made.ok())
 		return;
 	disk.dir = made.take();
-	EXPECT(read_file("/sys/kernel/cxxrt_selftest/name", text, sizeof(text)) == 5);
+	EXPECT(read_text("/sys/kernel/cxxrt_selftest/name", text, sizeof(text)) == 5);
 	EXPECT(!strcmp(text, "disk\n"));
 	EXPECT(write_file("/sys/kernel/cxxrt_selftest/limit", "0x20\n") == 5);
 	EXPECT(disk.limit == 32);
 	EXPECT(write_file("/sys/kernel/cxxrt_selftest/limit", "much\n") == -EINVAL);
-	EXPECT(read_file("/sys/kernel/cxxrt_selftest/limit", text, sizeof(text)) == 3);
+	EXPECT(read_text("/sys/kernel/cxxrt_selftest/limit", text, sizeof(text)) == 3);
 	EXPECT(!strcmp(text, "32\n"));
 }
 
@@ -108,7 +108,7 @@ void removal_from_inside(Case &t)
 	EXPECT(disk.dir);
 	EXPECT(write_file("/sys/kernel/cxxrt_selftest/remove", "1") == 1);
 	EXPECT(!disk.dir);
-	EXPECT(read_file("/sys/kernel/cxxrt_selftest/name", text, sizeof(text)) == -ENOENT);
+	EXPECT(read_text("/sys/kernel/cxxrt_selftest/name", text, sizeof(text)) == -ENOENT);
 }
 
 constinit const DeviceFile<Disk> kDeviceFiles[] = {
@@ -132,10 +132,10 @@ void class_device(Case &t)
 			return;
 		made->announce();
 		EXPECT(write_file("/sys/class/cxxrt-selftest/ctl/limit", "9") == 1);
-		EXPECT(read_file("/sys/class/cxxrt-selftest/ctl/limit", text, sizeof(text)) == 2);
+		EXPECT(read_text("/sys/class/cxxrt-selftest/ctl/limit", text, sizeof(text)) == 2);
 		EXPECT(!strcmp(text, "9\n"));
 	}
-	EXPECT(read_file("/sys/class/cxxrt-selftest/ctl/limit", text, sizeof(text)) == -ENOENT);
+	EXPECT(read_text("/sys/class/cxxrt-selftest/ctl/limit", text, sizeof(text)) == -ENOENT);
 }
 
 void text_buffer(Case &t)

@@ -23,7 +23,7 @@ constexpr Row kRequests[] = {
 };
 
 // As for the statistics of a path: "0" or "1".
-Status parse_reset(TextView text)
+Status check_reset(TextView text)
 {
 	text = trim_newline(text);
 	return text == TextView("0") || text == TextView("1") ? Status() : Status(err::einval);
@@ -87,7 +87,7 @@ void DeviceStats::show_requests(SysfsText &out)
 
 Status DeviceStats::store_requests(TextView text, SysfsCall &)
 {
-	TRY(parse_reset(text));
+	TRY(check_reset(text));
 	LockGuard<Mutex> held(reset_lock_);
 	live_.for_each([&](int cpu, const Counters &live) {
 		for (const Row &row : kRequests)
@@ -109,7 +109,7 @@ void DeviceStats::show_latency(SysfsText &out)
 
 Status DeviceStats::store_latency(TextView text, SysfsCall &)
 {
-	TRY(parse_reset(text));
+	TRY(check_reset(text));
 	LockGuard<Mutex> held(reset_lock_);
 	static constexpr Rows kLatencies[] = {&Counters::read_us, &Counters::write_us,
 					      &Counters::other_us};

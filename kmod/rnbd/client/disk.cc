@@ -17,7 +17,7 @@ Device &device_of(gendisk *disk)
 }
 
 // The disk's open lock is held, see Device::claim_unmap_unless_open().
-int open_disk(gendisk *disk, cxxrt::BlockMode mode)
+int open_device(gendisk *disk, cxxrt::BlockMode mode)
 {
 	Device &device = device_of(disk);
 	if ((mode & cxxrt::kBlockWrite) && device.read_only())
@@ -63,7 +63,7 @@ void free_disk(gendisk *disk)
 constinit const block_device_operations kDiskOperations = [] {
 	block_device_operations o{};
 	o.owner = THIS_MODULE;
-	cxxrt::set_open_operations<open_disk, close_disk>(o);
+	cxxrt::set_open_operations<open_device, close_disk>(o);
 	o.set_read_only = set_disk_read_only;
 	cxxrt::set_geometry_operation<Geometry>(o);
 	o.free_disk = free_disk;

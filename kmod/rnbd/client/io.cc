@@ -33,7 +33,7 @@ Result<Operation> operation_of(const request *rq)
 }
 
 // Protocol D.3: a PREFLUSH is announced as FUA too, for servers that know only that.
-u32 flags_of(const request *rq)
+u32 wire_flags(const request *rq)
 {
 	u32 flags = 0;
 	if (rq_is_sync(const_cast<request *>(rq)))
@@ -51,7 +51,7 @@ Io message_for(const Device &device, request *rq, Operation op)
 {
 	const u32 bytes = op == Operation::Flush ? 0 : blk_rq_bytes(rq);
 	const Sectors sector{op == Operation::Flush ? 0 : blk_rq_pos(rq)};
-	u32 flags = flags_of(rq);
+	u32 flags = wire_flags(rq);
 	if (op == Operation::Write && device.makes_durable()) [[unlikely]]
 		flags |= io_flag::fua;
 	const u16 priority = device.session().version() >= 2 ? req_get_ioprio(rq) : kPriorityNone;

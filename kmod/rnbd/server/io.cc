@@ -157,7 +157,7 @@ inline bool may_sleep(const Mapping &mapping, const IoJob &job)
 	return (job.opf & REQ_PREFLUSH) && mapping.has_cache();
 }
 
-inline void submit(Mapping &mapping, IoJob &job)
+inline void submit_io(Mapping &mapping, IoJob &job)
 {
 	if (!mapping.queue().lined_up() && !may_sleep(mapping, job)) [[likely]] {
 		make_durable(mapping, job);
@@ -237,7 +237,7 @@ noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request
 		mapping->queue().leave();
 		return s.error();
 	}
-	submit(*mapping, *prepare(*mapping, io, request));
+	submit_io(*mapping, *prepare(*mapping, io, request));
 	return {};
 }
 

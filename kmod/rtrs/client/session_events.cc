@@ -22,7 +22,7 @@ kobject_action action_of(Kind kind)
 	}
 }
 
-const char *to_text(Kind kind)
+const char *word_of(Kind kind)
 {
 	switch (kind) {
 	case Kind::Lost:
@@ -63,7 +63,7 @@ void SessionEvents::send(const SessionEvent &event)
 	TextBuffer<sizeof("RTRS_REASON=") + kReasonSize> reason;
 	char *environment[6] = {what.data(), session.data()};
 	u32 count = 2;
-	what.print("RTRS_EVENT=%s", to_text(event.kind));
+	what.print("RTRS_EVENT=%s", word_of(event.kind));
 	session.print("RTRS_SESSION=%s", session_.name());
 	if (event.kind != Kind::Lost && event.kind != Kind::Back) {
 		path.print("RTRS_PATH=%s", event.name.c_str());

@@ -12,7 +12,7 @@ using fake::kDepth;
 namespace {
 
 // Submits a request of the slot and says which path it took; 9 for none.
-u32 path_of(Client &c, u32 slot)
+u32 chosen_path(Client &c, u32 slot)
 {
 	const u32 before = c.fabric->arrivals(0, slot);
 	c.io(slot).prepare(slot, false);
@@ -41,7 +41,7 @@ CASE(policy_round_robin_takes_turns)
 	migrate_disable();
 	for (u32 n = 0; n < 10; n++) {
 		const u32 slot = c.first_slot();
-		const u32 path = path_of(c, slot);
+		const u32 path = chosen_path(c, slot);
 		REQUIRE(path < 2 && finish(c, slot, path));
 		taken[path]++;
 		repeated += path == last;
@@ -64,7 +64,7 @@ CASE(policy_min_inflight_takes_the_idle)
 	u32 path[4];
 	u32 taken[2] = {};
 	for (u32 i = 0; i < 4; i++) {
-		path[i] = path_of(c, first + i);
+		path[i] = chosen_path(c, first + i);
 		REQUIRE(path[i] < 2);
 		taken[path[i]]++;
 	}
@@ -72,7 +72,7 @@ CASE(policy_min_inflight_takes_the_idle)
 	EXPECT_EQ(taken[1], 2);
 	for (u32 i = 0; i < 4; i++) {
 		REQUIRE(finish(c, first + i, path[i]));
-		EXPECT_EQ(path_of(c, first + i), path[i]);
+		EXPECT_EQ(chosen_path(c, first + i), path[i]);
 	}
 	for (u32 i = 0; i < 4; i++)
 		EXPECT(finish(c, first + i, path[i]));
@@ -89,7 +89,7 @@ CASE(policy_min_inflight_leaves_out_what_is_down)
 	c.fabric->kill(2);
 	c.fabric->settle();
 	for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
-		EXPECT_EQ(path_of(c, slot), 1);
+		EXPECT_EQ(chosen_path(c, slot), 1);
 		EXPECT_EQ(c.fabric->arrivals(1, slot), 1);
 	}
 	for (u32 slot = c.first_slot(); slot < kDepth; slot++)
@@ -108,7 +108,7 @@ CASE(policy_skips_a_path_that_is_down)
 	for (const char *policy : kPolicies) {
 		EXPECT(c.write("mp_policy", policy) > 0);
 		for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
-			EXPECT_EQ(path_of(c, slot), 1);
+			EXPECT_EQ(chosen_path(c, slot), 1);
 			EXPECT(finish(c, slot, 1));
 		}
 	}

@@ -13,7 +13,7 @@ using namespace rtrs;
 
 namespace {
 
-rtrs_queue_config config(u32 wrs, u32 max_chain, u32 interval)
+rtrs_queue_config send_config(u32 wrs, u32 max_chain, u32 interval)
 {
 	rtrs_queue_config c{};
 	c.send_wrs = wrs;
@@ -22,7 +22,7 @@ rtrs_queue_config config(u32 wrs, u32 max_chain, u32 interval)
 	return c;
 }
 
-Status post(Connection &con, u32 length, Signal signal = Signal::WhenDue)
+Status post_one(Connection &con, u32 length, Signal signal = Signal::WhenDue)
 {
 	ib_rdma_wr wrs[4] = {};
 	for (u32 i = 0; i < length; i++) {
@@ -41,7 +41,7 @@ CASE(send_queue_is_never_overrun)
 	constexpr u32 kPosters = 3;
 	constexpr u32 kCapacity = 13;
 	constexpr u32 kChains = 300;
-	auto made = fake::Device::create(config(kCapacity, 4, 8));
+	auto made = fake::Device::create(send_config(kCapacity, 4, 8));
 	REQUIRE(made.ok());
 	fake::Device &device = **made;
 	u32 left = kPosters;
@@ -60,7 +60,7 @@ CASE(send_queue_is_never_overrun)
 			const u32 length = 1 + (n + i) % 4;
 			const unsigned long end = jiffies + kLong;
 			u32 tries = 0;
-			Status s = post(device.connection(), length);
+			Status s = post_one(device.connection(), length);
 			while (s.code() == -EAGAIN && time_before(jiffies, end)) {
 				__atomic_fetch_add(&full, 1u, __ATOMIC_SEQ_CST);
 				// Where the clock is coarse, others get their turn by a sleep only.
@@ -68,7 +68,7 @@ CASE(send_queue_is_never_overrun)
 					breathe();
 				else
 					schedule_timeout_uninterruptible(1);
-				s = post(device.connection(), length);
+				s = post_one(device.connection(), length);
 			}
 			if (!s.ok()) {
 				__atomic_fetch_add(&lost, 1u, __ATOMIC_SEQ_CST);
@@ -90,30 +90,30 @@ CASE(send_queue_is_never_overrun)
 
 CASE(send_queue_refusal_gives_the_room_back)
 {
-	auto made = fake::Device::create(config(8, 4, 4));
+	auto made = fake::Device::create(send_config(8, 4, 4));
 	REQUIRE(made.ok());
 	fake::Device &device = **made;
 	device.refuse_with = -EIO;
 	for (int i = 0; i < 20; i++)
-		EXPECT_EQ(post(device.connection(), 3).code(), -EIO);
+		EXPECT_EQ(post_one(device.connection(), 3).code(), -EIO);
 	EXPECT_EQ(device.connection().counters().sum(&WrCounters::doorbells), 0);
 	device.refuse_with = 0;
 	// Everything fits that did before, and no more.
-	EXPECT(post(device.connection(), 4).ok());
-	EXPECT(post(device.connection(), 4).ok());
-	EXPECT_EQ(post(device.connection(), 1).code(), -EAGAIN);
+	EXPECT(post_one(device.connection(), 4).ok());
+	EXPECT(post_one(device.connection(), 4).ok());
+	EXPECT_EQ(post_one(device.connection(), 1).code(), -EAGAIN);
 	EXPECT(device.complete_one());
-	EXPECT(post(device.connection(), 1).ok());
+	EXPECT(post_one(device.connection(), 1).ok());
 }
 
 CASE(send_queue_must_signal_is_signaled)
 {
-	auto made = fake::Device::create(config(64, 2, 32));
+	auto made = fake::Device::create(send_config(64, 2, 32));
 	REQUIRE(made.ok());
 	fake::Device &device = **made;
-	EXPECT(post(device.connection(), 2).ok());
+	EXPECT(post_one(device.connection(), 2).ok());
 	EXPECT_EQ(device.signaled, 0);
-	EXPECT(post(device.connection(), 1, Signal::Always).ok());
+	EXPECT(post_one(device.connection(), 1, Signal::Always).ok());
 	EXPECT_EQ(device.signaled, 1);
 	EXPECT(device.complete_one());
 	EXPECT_EQ(device.waiting, 0);

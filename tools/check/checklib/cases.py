@@ -193,6 +193,18 @@ BAD = {
         {"kmod/rtrs/a.c": "constexpr int x = 1;\n"},
         {"a.h": "#ifdef __cplusplus\n#endif\nvoid *x = nullptr;\n"},
     ],
+    "unit-names": [
+        {
+            "kmod/a/Kbuild": "a-cc := x.cc \\\n\ty.cc\n",
+            "kmod/a/x.cc": "namespace {\nint f(int a)\n{\n}\n} // namespace\n",
+            "kmod/a/y.cc": "namespace {\ntemplate <class T> int *f(T a) { return a; }\n} // namespace\n",
+        },
+        {
+            "tests/a/Kbuild": "a-cc := x.cc\n",
+            "tests/a/x.cc": "namespace {\n\nlong read_file(const char *p)\n{\n\treturn g(p);\n}\n\n} // namespace\n",
+            "cxxrt/include/cxxrt/a.hh": "namespace cxxrt {\ninline int read_file(const char *p)\n{\n}\n}\n",
+        },
+    ],
     "kernel-versions": [
         {"kmod/rtrs/a.cc": "#if LINUX_VERSION_CODE < 1\n#endif\n"},
         {"kmod/rtrs/a.c": "#include <linux/version.h>\n"},
@@ -400,6 +412,16 @@ GOOD = {
     ],
     "language-by-suffix": [
         {"a.h": "#ifdef __cplusplus\nextern \"C\" {\nnamespace a {}\n#endif\nint f(void);\n"}
+    ],
+    "unit-names": [
+        {
+            "kmod/a/Kbuild": "a-y := z.o\na-cc := x.cc y.cc\n",
+            "kmod/a/x.cc": "namespace {\nint f(int a)\n{\n}\nstruct S {\n\tint read();\n\tint g();\n};\n"
+            "} // namespace\nint read()\n{\n}\n",
+            "kmod/a/y.cc": "namespace {\nint S::g() { return f(1); }\nint h() { return f(1); }\n} // namespace\n",
+            "kmod/a/z.cc": "namespace {\nint f() { return 1; }\n} // namespace\n",
+            "kmod/a/a.hh": "struct T {\n\tint h();\n};\n",
+        },
     ],
     "kernel-versions": [
         {

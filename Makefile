@@ -145,7 +145,8 @@ soak:
 bench:
 	$(if $(QUICK),,bench/deps.sh)
 	$(lab) $(MAKE) modules
-	$(lab) bench/run $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick --result build/results/bench.txt)
+	$(lab) bench/run $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(QUICK),--quick --result build/results/bench.txt,$(record))
 
 bench-modules:
 	$(lab) $(MAKE) modules

@@ -13,7 +13,7 @@ from typing import Any
 from vmlab import debian
 from vmlab.lab import Lab
 
-from . import (TOP, cachelines, connecting, cpus, fairness, flood, goals, memory, plan, quick as check, recovery,
+from . import (TOP, cachelines, connecting, cpus, fairness, flood, goals, keep, memory, plan, quick as check, recovery,
                report, rounds, session, stacks)
 from .counting import select, to_json
 from .measure import Measured
@@ -62,6 +62,7 @@ class Raw:
 
 def main(args: argparse.Namespace) -> int:
     count = args.rounds or 3
+    tested = keep.commit() if args.record else ""
     wanted = [name for name in args.section if name not in EXTRA]
     sections: list[Section] = plan.pick(wanted, args.ios) if wanted or not args.section else []
     folder = (args.out or session.OUT / "report").resolve()
@@ -85,6 +86,8 @@ def main(args: argparse.Namespace) -> int:
         lab.close()
     path = report.write(folder, lines, sections, chosen, figures, tail)
     print(f"report: {path}")
+    if tested and not problems:
+        keep.write(lab.kernel.release, tested, count, chosen, figures)
     for problem in problems:
         print(f"bench: {problem}")
     return 1 if problems else 0

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from vmlab import make
 
-from . import cachelines, fairness, flood, goals, listing, plan, quick, trace
+from . import cachelines, fairness, flood, goals, keep, listing, plan, quick, trace
 from .counts import HEADER, MAGIC, USER, CountError, Counts, Symbols
 from .goals import Ratio
 from .measure import BATCHES, Measured, Side, side_of
+from .stacks import Nvme
 from .trace import Access, Trace
 
 KALLSYMS = """0000000000000000 A fixed_percpu_data
@@ -180,6 +181,13 @@ class ComparisonTest(unittest.TestCase):
         worse = replace(found, rounds=(0.73, 0.83))
         self.assertEqual(quick.compare([worse], stored, [])[1:], (1, 1))
         self.assertTrue(quick.undecided([worse], stored))
+
+    def test_what_is_kept_is_a_median_of_each(self) -> None:
+        def one(cost: float) -> Measured:
+            client = Side(cost + 1000, 1000, {"nvme_core": cost, "nvme_rdma": 1, "rtrs_core": 5}, {}, {})
+            return Measured(1, 1, {"client": client, "server": Side(7, 0, {"nvmet": 3}, {}, {})})
+
+        self.assertEqual(keep.figures_of(Nvme(), [one(10), one(30), one(20)]), "27.0 21.0 3.0")
 
     def test_a_line_has_two_ends(self) -> None:
         def one(cost: float, batches: float) -> Measured:

@@ -2,7 +2,7 @@
 """What a plan's run came to, kept in results/ for the table of kernels in README.
 
 A report is a few lines of `word value`: the plan and the make target that runs it, the kernel's release, the system
-whose programs it ran with, the commit, the day, and the closing line. tools/kernel-table reads them.
+whose programs it ran with, the commit, the day, and the closing line. tools/tables reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import debian
 TOP = Path(__file__).resolve().parents[3]
 FOLDER = "tests/vm/results"
 # Records themselves are no part of what was tested.
-WRITTEN = (FOLDER + "/", "README.md")
+WRITTEN = (FOLDER + "/", "bench/results/", "README.md")
 
 
 def git(*words: str, top: Path = TOP) -> str:
@@ -56,4 +56,4 @@ def write(plan: str, release: str, tested: str, closing: str) -> None:
     path = TOP / FOLDER / name(plan, release)
     path.parent.mkdir(exist_ok=True)
     path.write_text(text(plan, release, tested, closing), encoding="utf-8")
-    subprocess.run([str(TOP / "tools/kernel-table")], check=True)
+    subprocess.run([str(TOP / "tools/tables")], check=True)

@@ -5,6 +5,8 @@ A tree is {path: text}. A text that begins with no SPDX line is fine here: each 
 examples alone, without the others.
 """
 
+from . import cases_tables
+
 SPDX = "SPDX-License-Identifier: GPL-2.0"
 # Put together, so that the rules find nothing in this file.
 MARK = "TO" + "DO"
@@ -15,19 +17,8 @@ WarningsAsErrors: '*'
 HeaderFilterRegex: '.*'
 """
 
-REPORT = (
-    "plan stock\ntarget vm\nrelease 6.1.0-1-amd64\nsystem Debian 12\ncommit 0123456789ab\n"
-    "day 2026-01-02\nresult 7 passed, 0 failed\n"
-)
-TABLE = (
-    "<!-- kernels: written by tools/kernel-table -->\n"
-    "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
-    "| 6.1, Debian's own | 6.1.0-1-amd64 | Debian 12, `make vm` | 7 passed, 0 failed "
-    "| 0123456789ab, 2026-01-02 |\n"
-    "<!-- kernels: end -->\n"
-)
-
 BAD = {
+    **cases_tables.BAD,
     "spdx": [
         {"a.cc": "int x;\n"},
         {"a.hh": f"# {SPDX}\n"},
@@ -251,27 +242,6 @@ BAD = {
             "cxxrt/CHANGELOG.md": "# Changes\n\n## 1.0.0\n\n## 1.1.0\n",
         }
     ],
-    "kernel-table": [
-        {"README.md": "# None\n"},
-        {"README.md": TABLE, "tests/vm/results/a.txt": REPORT.replace("0 failed", "1 failed")},
-        {"README.md": TABLE, "tests/vm/results/a.txt": REPORT.replace("commit", "comet")},
-        {"README.md": TABLE},
-        {
-            "README.md": TABLE,
-            "tests/vm/results/a.txt": REPORT,
-            "cxxrt/build/check-kernel.sh": "series='6.1 6.12'\n",
-        },
-        {
-            "README.md": TABLE,
-            "tests/vm/results/a.txt": REPORT,
-            "cxxrt/build/check-kernel.sh": "series='6.1'\nseries_arm64='6.1'\n",
-        },
-        {
-            "README.md": TABLE,
-            "tests/vm/results/a.txt": REPORT.replace("amd64", "arm64"),
-            "cxxrt/build/check-kernel.sh": "series='6.1'\n",
-        },
-    ],
     "clang-format": [
         {".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int  f( ) {return 1;}\n"},
         {".clang-format": "BasedOnStyle: LLVM\n", "cxxrt/a.h": "struct  a;\n"},
@@ -314,6 +284,7 @@ BAD = {
 }
 
 GOOD = {
+    **cases_tables.GOOD,
     "spdx": [
         {"a.cc": f"// {SPDX}\n", "run": f"#!/bin/sh\n# {SPDX}\n", "R.md": f"<!-- {SPDX} -->\n"},
         {"LICENSE": "GPL\n", "a.json": "{}\n", "tests/fuzz/corpus/a": "a\n", "Makefile": f"# {SPDX}\n"},
@@ -451,13 +422,6 @@ GOOD = {
         {
             "cxxrt/build/version.mk": "CXXRT_VERSION := 1.1.0\n",
             "cxxrt/CHANGELOG.md": "# Changes\n\n## 1.1.0\n\n## 1.0.0\n",
-        }
-    ],
-    "kernel-table": [
-        {
-            "README.md": "# Title\n" + TABLE,
-            "tests/vm/results/a.txt": REPORT,
-            "cxxrt/build/check-kernel.sh": "series='6.1'\n",
         }
     ],
     "clang-format": [{".clang-format": "BasedOnStyle: LLVM\n", "a.cc": "int f() { return 1; }\n"}],

@@ -3,11 +3,6 @@
 
 import re
 
-from .registry import rule
-
-README = "README.md"
-BEGIN = "<!-- kernels: written by tools/kernel-table -->"
-END = "<!-- kernels: end -->"
 REPORTS = "tests/vm/results/"
 WORDS = ("plan", "target", "release", "system", "commit", "day", "result")
 SUPPORTED = "cxxrt/build/check-kernel.sh"
@@ -24,18 +19,14 @@ BUILT = {
 HEAD = "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
 
 
-class Wrong(Exception):
-    """A report that says nothing."""
-
-
 def fields(file):
     """The words of a report with their values."""
     found = dict(line.partition(" ")[::2] for line in file.lines)
     lacking = [word for word in WORDS if not found.get(word)]
     if lacking:
-        raise Wrong(f"no {lacking[0]}")
+        raise ValueError(f"no {lacking[0]}")
     if not CLOSING.match(found["result"]):
-        raise Wrong(f"'{found['result']}' is no closing line")
+        raise ValueError(f"'{found['result']}' is no closing line")
     return found
 
 
@@ -76,27 +67,3 @@ def render(tree):
     own = {own_of(r["release"]) for r in reports if r["plan"] not in BUILT}
     rows += [f"| {s}, {describe(arch)} | | | no run recorded | |\n" for s, arch in supported if (s, arch) not in own]
     return HEAD + "".join(rows)
-
-
-def place(text):
-    """Where the table stands in the text of README: (begin, end), or None."""
-    begin, end = text.find(BEGIN + "\n"), text.find(END + "\n")
-    return (begin + len(BEGIN) + 1, end) if 0 <= begin < end else None
-
-
-@rule("kernel-table", "README's table of kernels is what the stored reports of test runs make")
-def kernel_table(tree):
-    readme = tree.by_path.get(README)
-    at = place(readme.text) if readme else None
-    if not at:
-        return [readme.find(1, f"no '{BEGIN}' and '{END}'")] if readme else []
-    findings = []
-    for file in tree.files:
-        if file.path.startswith(REPORTS):
-            try:
-                fields(file)
-            except Wrong as fault:
-                findings.append(file.find(1, str(fault)))
-    if not findings and readme.text[at[0] : at[1]] != render(tree):
-        findings.append(readme.find(readme.line_of(at[0]), "another table than that of tools/kernel-table"))
-    return findings

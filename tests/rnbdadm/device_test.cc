@@ -30,6 +30,27 @@ TEST(RnbdadmDevice, RemapResizeRecover)
 		  "connected");
 }
 
+// As scripts name them, which run beside udev.
+TEST(RnbdadmDevice, LinksOfUdevAreNamesOfADevice)
+{
+	FakeHost host;
+	host.client();
+	host.make_link("/dev/rnbd/by-session/store/dev/nvme1n1", "../../../../rnbd1");
+	host.make_link("/dev/disk/by-label/other", "../../sda1");
+	EXPECT_TRUE(
+	    has(run_line(host, "show /dev/rnbd/by-session/store/dev/nvme1n1").out, "rnbd1"));
+	EXPECT_EQ(run_line(host, "resize /dev/rnbd/by-session/store/dev/nvme1n1 64G").code, 0);
+	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd1/rnbd/resize <- 134217728");
+	const std::size_t before = host.writes.size();
+	EXPECT_EQ(run_line(host, "unmap /dev/disk/by-label/other").code, 3);
+	EXPECT_EQ(run_line(host, "unmap /dev/rnbd/by-session/store/gone").code, 3);
+	EXPECT_EQ(run_line(host, "unmap --if-mapped /dev/rnbd/by-session/store/gone").code, 0);
+	EXPECT_EQ(host.writes.size(), before);
+	EXPECT_EQ(run_line(host, "unmap --if-mapped /dev/rnbd/by-session/store/dev/nvme1n1").code,
+		  0);
+	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd1/rnbd/unmap_device <- normal");
+}
+
 TEST(RnbdadmDevice, ForcedRemapMapsItAsItWas)
 {
 	FakeHost host;

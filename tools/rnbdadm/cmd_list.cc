@@ -179,7 +179,8 @@ Exit show(Call &call)
 	const std::string &word = call.arguments[0];
 	std::vector<Device> devices = read_devices(call.host);
 	try {
-		print_one(call.out, kDeviceKind, to_json(one_device(devices, word)), call.style);
+		print_one(call.out, kDeviceKind, to_json(one_device(call.host, devices, word)),
+			  call.style);
 		return Exit::Done;
 	} catch (const Failure &failure) {
 		if (failure.code() != Exit::NotFound)

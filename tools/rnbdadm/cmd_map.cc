@@ -137,7 +137,7 @@ Exit unmap(Call &call)
 		if (config.in_initramfs(call.arguments[i]))
 			return call.say(call.arguments[i] + " is the initramfs's, and stays");
 		try {
-			unmap_device(call, one_device(devices, call.arguments[i]),
+			unmap_device(call, one_device(call.host, devices, call.arguments[i]),
 				     call.has(opt::kForce));
 		} catch (const Failure &failure) {
 			if (failure.code() != Exit::NotFound || !call.has(opt::kIfMapped))
@@ -216,7 +216,7 @@ Exit remap(Call &call)
 Exit resize(Call &call)
 {
 	need_client(call.host);
-	Device device = one_device(read_devices(call.host), call.arguments[0]);
+	Device device = one_device(call.host, read_devices(call.host), call.arguments[0]);
 	std::optional<std::uint64_t> size = parse_size(call.arguments[1]);
 	if (!size || *size == 0 || *size % 512)
 		throw Failure(

@@ -49,7 +49,7 @@ Chosen choose(const Call &call, const Moment &moment)
 	for (const std::string &word : call.arguments) {
 		std::string session;
 		try {
-			Device device = one_device(moment.devices, word);
+			Device device = one_device(call.host, moment.devices, word);
 			chosen.devices.push_back(device.name);
 			session = device.session;
 		} catch (const Failure &failure) {

@@ -151,10 +151,15 @@ std::vector<Names> names_of(const std::vector<Path> &paths)
 
 } // namespace
 
-Device one_device(const std::vector<Device> &devices, const std::string &word)
+Device one_device(const Host &host, const std::vector<Device> &devices, const std::string &word)
 {
 	const std::vector<Names> all = names_of(devices);
-	return devices[one("device", all, word, fitting(all, word))];
+	std::vector<std::size_t> found = fitting(all, word);
+	// One of the names that udev gives it, which depend on what lies on the disk, too.
+	if (found.empty() && word.rfind("/dev/", 0) == 0)
+		if (const std::string node = host.link(word); !node.empty())
+			found = fitting(all, "/dev/" + node);
+	return devices[one("device", all, word, found)];
 }
 
 Session one_session(const Host &host, const std::vector<Session> &sessions, const std::string &word)
@@ -182,7 +187,7 @@ std::variant<Session, Device> session_or_device(const Host &host,
 		if (session.name == word)
 			return session;
 	try {
-		return one_device(devices, word);
+		return one_device(host, devices, word);
 	} catch (const Failure &no_device) {
 		if (no_device.code() != Exit::NotFound)
 			throw;

@@ -9,9 +9,9 @@
 
 namespace rnbdadm {
 
-// rnbd0, /dev/rnbd0, the device's path on the server, <session>:<path>, <path>@<session>, its name
-// in the configuration.
-Device one_device(const std::vector<Device> &devices, const std::string &word);
+// rnbd0, /dev/rnbd0, a link below /dev to that, the device's path on the server, <session>:<path>,
+// <path>@<session>, its name in the configuration, its wwid.
+Device one_device(const Host &host, const std::vector<Device> &devices, const std::string &word);
 
 // The name of the session, or a path, an address or the name of a machine that only one session
 // has. The resolver is asked if nothing else fits, and never for what looks like a disk.

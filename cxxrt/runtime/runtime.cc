@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The few functions that the compiler calls by itself. The build links one copy into each module.
+// The few functions that the compiler calls by itself. The build puts one copy into each module.
 #include <cxxrt/kernel.hh>
 
 void operator delete(void *p) noexcept

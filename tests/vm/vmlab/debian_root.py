@@ -61,6 +61,12 @@ class Root:
                   file=sys.stderr)
 
 
+def make_flags(flags: str) -> str:
+    """What make hands on, for another release's make: as many jobs, but of its own. make 4.4 speaks to its children by
+    a named pipe, of which 4.3 knows nothing, and ends."""
+    return " ".join(word for word in flags.split(" ") if not word.startswith("--jobserver"))
+
+
 def mirror() -> list[str]:
     """Where the host gets Debian from; empty: debootstrap knows a place."""
     places = debian.output("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",

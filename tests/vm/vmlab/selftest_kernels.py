@@ -76,6 +76,11 @@ class DebianTest(unittest.TestCase):
         with self._lists(lists), self.assertRaisesRegex(debian.KernelError, "no longer of 7.3"):
             debian.newest_headers("7.3")
 
+    def test_make_of_another_release_gets_no_pipe(self) -> None:
+        self.assertEqual(debian_root.make_flags("s -j2 --jobserver-auth=fifo:/tmp/GMfifo1 -- A=1"), "s -j2 -- A=1")
+        self.assertEqual(debian_root.make_flags(" --jobserver-auth=3,4"), "")
+        self.assertEqual(debian_root.make_flags("w"), "w")
+
     def test_package_of_another_release(self) -> None:
         """The options that name the lists go before the command of the package client."""
         asked: list[tuple[str, ...]] = []

@@ -111,11 +111,9 @@ def host(lab: Lab, machine: Machine, guide: Guide, hosts: list[Machine]) -> None
 
 def identity(machine: Machine, guide: Guide, name: str) -> str:
     """The link of an export's disk that is the same everywhere."""
-    order = next(line for line in guide.block("On each host") if "rnbdadm map" in line)
-    command = re.search(r"(rnbdadm map .*? && udevadm settle)", order)
-    assert command
     session = f"session={machine.name}-guests"
-    machine.run(f"{session}\n{command[1].replace('$1', name)}", 60)
+    machine.run(f"rnbdadm map {name} --access rw --session {machine.name}-guests --path {guide.places['10.0.0.1']}\n"
+                "udevadm settle", 60)
     link = machine.run(f"{session}\nset -- $(udevadm info -q symlink /dev/rnbd/by-session/$session/{name})\n"
                        "for l; do case $l in disk/by-id/rnbd-*) echo /dev/$l;; esac; done").strip()
     machine.run(f"rnbdadm unmap /dev/rnbd/by-session/{machine.name}-guests/{name}", 60)
@@ -149,6 +147,16 @@ def moves(lab: Lab, guide: Guide, name: str, source: Machine, target: Machine) -
     rnbd.check(name in target.run("rnbdadm list -o csv"), f"{target.name} has no such disk")
 
 
+def twice(owner: Machine, other: Machine, name: str) -> None:
+    """A guest that runs on one host does not start on another one, where somebody has defined it, too."""
+    other.run(f"cat >/run/twice.xml <<'END'\n{owner.run(f'virsh dumpxml --inactive {name}')}\nEND\n"
+              f"virsh define /run/twice.xml", 60)
+    result = other.try_run(f"virsh start {name}", 120)
+    rnbd.check(not result.ok and "hook" in result.out, f"{name} started on {other.name}, too: {result.out[-400:]}")
+    other.run(f"virsh undefine {name}\n! rnbdadm list -o csv | grep {name}", 60)
+    goes_on(owner, name, 300)
+
+
 def storage_pool(machine: Machine, guide: Guide, name: str, link: str) -> None:
     """A disk of the host's own in which libvirt makes volumes."""
     pool = "\n".join(guide.block("in the section `devices`"))
@@ -180,7 +188,9 @@ def run(lab: Lab) -> None:
                        f"virsh start {name}", 300)
     for name in GUESTS:
         goes_on(lab.client, name, 900)
+    twice(lab.client, lab.client2, "guest1")
     moves(lab, guide, "guest1", lab.client, lab.client2)
+    twice(lab.client2, lab.client, "guest1")
     goes_on(lab.client, "guest2", 300)
     moves(lab, guide, "guest1", lab.client2, lab.client)
     last = {}

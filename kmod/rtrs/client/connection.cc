@@ -222,7 +222,9 @@ Status ClientConnection::post_invalidation(Request &request)
 {
 	ib_send_wr wr;
 	MemoryRegion::fill_local_inv(wr, request.invalidated.get(), request.region.rkey());
-	return post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1}, Signal::Always);
+	TRY(post_send(&wr, &wr, {.work_requests = 1, .invalidations = 1}, Signal::Always));
+	await_sends_in_handler();
+	return {};
 }
 
 // ---- batches of completions ----

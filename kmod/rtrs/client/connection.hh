@@ -123,7 +123,11 @@ public:
 
 	// The request is answered, and ends when a send completion covers it. In a handler of this
 	// connection.
-	void await_sent(Request &request) { unsent_.push_back(request); }
+	void await_sent(Request &request)
+	{
+		unsent_.push_back(request);
+		await_sends_in_handler();
+	}
 
 	// ---- requests that are collected: outbox.cc; under RcuReader ----
 

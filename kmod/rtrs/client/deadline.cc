@@ -126,10 +126,12 @@ Status ClientConnection::look_for_life(u64 now, u64 limit)
 	case LifeProbe::Next::Ask: {
 		u64 place = 0;
 		const Status s = path_.post_probe(*this, place);
-		if (s.ok())
+		if (s.ok()) {
 			life_.asked(place);
-		else if (!(s.error() == err::eagain))
+			await_sends();
+		} else if (!(s.error() == err::eagain)) {
 			return s;
+		}
 		break;
 	}
 	case LifeProbe::Next::Lives:

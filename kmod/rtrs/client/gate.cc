@@ -20,6 +20,13 @@ namespace rtrs::client {
 	con_.mark_gate_waits(!state_.is_open());
 }
 
+// Those who wait are posted by the completion of what went before them.
+inline void ClientGate::await_if_any()
+{
+	if (!gated_.empty())
+		con_.await_sends();
+}
+
 [[gnu::always_inline]] inline void ClientGate::add_to_batch(Request &request)
 {
 	con_.path().hold(request);
@@ -31,6 +38,7 @@ namespace rtrs::client {
 	const GatePass pass = state_.pass();
 	if (pass == GatePass::Hold) {
 		add_to_batch(request);
+		con_.await_sends();
 		return pass;
 	}
 	WRITE_ONCE(let_in_, &request);
@@ -110,6 +118,7 @@ Status ClientGate::post_gated_batch()
 		if (!TRY(post_gated_chain(signal)))
 			break;
 	}
+	await_if_any();
 	return {};
 }
 
@@ -119,6 +128,7 @@ Status ClientGate::open_by_completion()
 	note_whether_open();
 	if (!gated_.empty())
 		TRY(post_gated_chain(Signal::Always));
+	await_if_any();
 	return {};
 }
 

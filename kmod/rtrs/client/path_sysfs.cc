@@ -57,6 +57,7 @@ void Path::show_wr_counters(DebugText &out)
 {
 	for (const WrCounterRow &row : kWrCounterRows)
 		out.print("%s %llu\n", row.name, wr_counters_.sum(row.member));
+	out.print("runs %llu\n", stats_->completion_runs());
 }
 
 void Path::show_state(SysfsText &out)

@@ -73,6 +73,8 @@ public:
 	void finished(Direction direction, u64 ns, int submit_cpu);
 	// Work completions that are handled now.
 	void completed(u32 count = 1);
+	// Whatever was reset.
+	u64 completion_runs() const { return live_.sum(&PathCounters::completion_runs); }
 	void failed_over() { live_.inc(&PathCounters::failovers); }
 	void error(PathError kind)
 	{

@@ -10,21 +10,55 @@ constexpr int kBatch = kCompletionBatch;
 // After so many the work queue has its turn, with other connections.
 constexpr int kBudget = 1024;
 
-// Completions that were found, no more than `budget`.
-int hand_on(ib_cq *cq, int budget)
+int poll(ib_cq *cq, int room, ib_wc *found)
 {
-	auto *con = static_cast<rtrs_connection *>(cq->cq_context);
+	return max_of(ib_poll_cq(cq, room, found), 0);
+}
+
+// Completions that were found, no more than `budget`.
+int hand_on(rtrs_connection &con, int budget)
+{
 	int completed = 0;
 	int n;
 	do {
 		const int room = min_of(kBatch, budget - completed);
-		n = ib_poll_cq(cq, room, con->completions.begin());
-		if (n <= 0)
+		n = poll(con.cq, room, con.completions.begin());
+		if (!n)
 			break;
-		con->batch(con, con->completions.begin(), static_cast<u32>(n));
+		con.batch(&con, con.completions.begin(), static_cast<u32>(n));
 		completed += n;
 	} while (n == kBatch && completed < budget);
 	return completed;
+}
+
+// The queue pair has broken. By what is told by the send that failed, if one did: it has a
+// completion though nobody asked for it. All others only say that they were flushed.
+noinline __cold void hand_on_failed_sends(Connection &con)
+{
+	ib_wc failed;
+	while (poll(con.send_cq, 1, &failed))
+		con.batch(&con, &failed, 1);
+}
+
+// The same with quiet sends. They come first, as the answers to them then find them covered.
+int hand_on_both(Connection &con, int budget)
+{
+	ib_wc *const found = con.completions.begin();
+	int completed = 0;
+	bool full;
+	do {
+		const int sends = con.may_find_sends() ? poll(con.send_cq, kBatch, found) : 0;
+		const int receives = poll(con.cq, kBatch, found + sends);
+		const int n = sends + receives;
+		if (!n)
+			break;
+		if (found[n - 1].status != IB_WC_SUCCESS) [[unlikely]]
+			hand_on_failed_sends(con);
+		con.batch(&con, found, static_cast<u32>(n));
+		completed += n;
+		full = sends == kBatch || receives == kBatch;
+	} while (full && completed < budget);
+	return min_of(completed, budget);
 }
 
 // True if there are completions that came before it was armed.
@@ -46,7 +80,8 @@ void adapt(ib_cq *cq, int completed)
 void poll_in_work(work_struct *work)
 {
 	ib_cq *cq = container_of(work, ib_cq, work);
-	const int completed = hand_on(cq, kBudget);
+	auto *con = static_cast<rtrs_connection *>(cq->cq_context);
+	const int completed = hand_on(*con, kBudget);
 	if (completed >= kBudget || arm(cq))
 		queue_work(cq->comp_wq, &cq->work); // raw: both are ib_core's
 	else
@@ -58,22 +93,36 @@ void poll_in_work(work_struct *work)
 int poll_in_softirq(irq_poll *iop, int budget)
 {
 	ib_cq *cq = container_of(iop, ib_cq, iop);
-	const int completed = hand_on(cq, budget);
+	auto &con = *static_cast<Connection *>(static_cast<rtrs_connection *>(cq->cq_context));
+	const int completed = hand_on_both(con, budget);
 	adapt(cq, completed);
 	if (completed < budget) {
 		irq_poll_complete(iop);
-		if (arm(cq))
+		bool missed = arm(cq);
+		// Pairs with the barrier of irq_poll_sched(): either whoever waits since then finds
+		// that no poll is scheduled, or he is seen here.
+		smp_mb__after_atomic();
+		if (con.awaits_sends()) [[unlikely]]
+			missed |= arm(con.send_cq);
+		if (missed)
 			irq_poll_sched(iop);
 	}
 	return completed;
+}
+
+void on_awaited_send(ib_cq *, void *con)
+{
+	irq_poll_sched(&static_cast<rtrs_connection *>(con)->cq->iop);
 }
 
 } // namespace
 
 Status poll_in_batches(rtrs_connection &con, rtrs_batch_handler *handler)
 {
-	con.completions = TRY(Array<ib_wc>::create(kBatch));
+	con.completions = TRY(Array<ib_wc>::create(con.send_cq ? 2 * kBatch : kBatch));
 	con.batch = handler;
+	if (con.send_cq)
+		con.send_cq->comp_handler = on_awaited_send;
 	if (con.cq->poll_ctx == IB_POLL_SOFTIRQ)
 		con.cq->iop.poll = poll_in_softirq;
 	else
@@ -93,3 +142,9 @@ void await_batch(rtrs_connection &con)
 }
 
 } // namespace rtrs
+
+CXXRT_FOR_C void rtrs_connection_arm_sends(rtrs_connection *con)
+{
+	if (rtrs::arm(con->send_cq))
+		irq_poll_sched(&con->cq->iop);
+}

@@ -7,6 +7,10 @@
 // wants of it are ib_core's. Only that function, which is not told to the user by ib_core, is
 // replaced: before a queue pair uses the queue, so nothing has run it.
 //
+// Quiet sends (connection.hh) have a second queue, whose interrupt runs the poll function of the
+// first, which looks at both: sends first, so that an answer finds what it answers covered. So
+// handlers of either never run beside each other.
+//
 // Tear-down: the queue pair is drained, then the batch is waited for that had the marker in it; the
 // queue pair is destroyed; and then ib_free_cq() disarms the queue, cancels the work or disables
 // the polling, and destroys it.
@@ -16,7 +20,7 @@
 
 namespace rtrs {
 
-// ENOMEM. `con.cq` is a queue of its own, without a queue pair.
+// ENOMEM. `con.cq` and `con.send_cq` are queues of its own, without a queue pair.
 Status poll_in_batches(rtrs_connection &con, rtrs_batch_handler *handler);
 
 // Of a drained queue: the last batch has ended. May sleep.

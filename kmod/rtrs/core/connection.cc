@@ -18,20 +18,29 @@ constexpr u32 kDrainMarkers = 1;
 Status create_cq(rtrs_connection &con, ib_device *ibdev, const rtrs_queue_config &config)
 {
 	// Every posted work request can complete at once, when the queue pair breaks.
-	const u32 entries = config.send_wrs + config.recv_wrs + 2 * kDrainMarkers;
+	const bool quiet = config.batch && config.poll == IB_POLL_SOFTIRQ;
+	const u32 sends = config.send_wrs + kDrainMarkers;
+	const u32 entries = config.recv_wrs + kDrainMarkers + (quiet ? 0 : sends);
 	const bool own = config.poll == IB_POLL_DIRECT || config.batch;
 	con.cq = TRY(cxxrt::from_err_ptr(
 	    own ? ib_alloc_cq(ibdev, &con, entries, config.cq_vector, config.poll)
 		: ib_cq_pool_get(ibdev, entries, config.cq_vector, config.poll)));
 	con.cqes = entries;
 	con.private_cq = own;
+	if (quiet)
+		con.send_cq = TRY(cxxrt::from_err_ptr(
+		    ib_alloc_cq(ibdev, &con, sends, config.cq_vector, config.poll)));
 	return config.batch ? poll_in_batches(con, config.batch) : Status();
 }
 
+// That of sends first, whose interrupt schedules the poll of the other.
 void destroy_cq(rtrs_connection &con)
 {
 	if (!con.cq)
 		return;
+	if (con.send_cq)
+		ib_free_cq(con.send_cq);
+	con.send_cq = nullptr;
 	if (con.private_cq)
 		ib_free_cq(con.cq);
 	else
@@ -50,7 +59,7 @@ Status create_qp(rtrs_connection &con, ib_pd *pd, const rtrs_queue_config &confi
 	attr.cap.max_send_sge = config.send_sges;
 	attr.cap.max_recv_sge = 1;
 	attr.qp_type = IB_QPT_RC;
-	attr.send_cq = con.cq;
+	attr.send_cq = con.send_cq ? con.send_cq : con.cq;
 	attr.recv_cq = con.cq;
 	attr.sq_sig_type = IB_SIGNAL_REQ_WR;
 	TRY(Status::from_code(rdma_create_qp(con.cm_id, pd, &attr)));

@@ -12,6 +12,13 @@
 // unsignaled ones complete too. A handler of a signaled work request that succeeded calls
 // send_completed(); any handler that sees an error calls the owner's failure path and nothing
 // else: the ledger means nothing on a broken queue pair.
+//
+// Quiet sends (rtrs_queue_config::batch): an answer says more than the completion of what it
+// answers, and comes later, so that completion is no reason to interrupt anybody. Sends then have a
+// completion queue of their own, which is looked at whenever receives have completed, and
+// interrupts only while somebody waits: from await_sends() until all that had been posted is
+// covered. Waiting are: who finds no room; what has been answered, but is not covered yet; who
+// holds requests till a completion; who asks for a sign of life; and drain().
 #pragma once
 
 #include <cxxrt/kernel.hh>
@@ -40,7 +47,9 @@ struct rtrs_queue_config {
 	u32 signal_interval; // a chain is signaled once for so many requests, or answers
 	int cq_vector;
 	ib_poll_context poll;
-	rtrs_batch_handler *batch; // not with IB_POLL_DIRECT; null: ib_core calls the handlers
+	// Not with IB_POLL_DIRECT; with IB_POLL_SOFTIRQ sends are quiet. Null: ib_core calls the
+	// handlers.
+	rtrs_batch_handler *batch;
 	void (*qp_event)(ib_event *event, void *context);
 };
 
@@ -52,6 +61,7 @@ struct rtrs_connection {
 	rdma_cm_id *cm_id = nullptr;
 	ib_qp *qp = nullptr;
 	ib_cq *cq = nullptr;
+	ib_cq *send_cq = nullptr; // of quiet sends; null: theirs come to `cq`, too
 	u32 cqes = 0;
 	bool private_cq = false; // not from the device's pool: polled directly, or in batches
 	rtrs_batch_handler *batch = nullptr;
@@ -85,6 +95,9 @@ struct ChainCost {
 	u32 total() const { return work_requests + guards; }
 };
 
+// A place in the queue which no completion reaches.
+constexpr u64 kAllSends = ~u64{0};
+
 class Connection : public rtrs_connection {
 public:
 	Connection(u16 cid, cxxrt::PerCpu<WrCounters> &counters) : cid_(cid), counters_(counters) {}
@@ -100,10 +113,19 @@ public:
 	{
 		TRY(Status::from_code(rtrs_connection_create_queues(this, device, id, &config)));
 		ledger_ = SendLedger(config.send_wrs, config.signal_interval, config.max_chain);
+		awaited_ = 0;
 		return {};
 	}
 	// May sleep. No-op without queues.
-	void drain() { rtrs_connection_drain(this); }
+	void drain()
+	{
+		{
+			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+			awaited_ = kAllSends;
+		}
+		arm_sends();
+		rtrs_connection_drain(this);
+	}
 	// May sleep. The queues are drained, or were never used.
 	void destroy_queues() { rtrs_connection_destroy_queues(this); }
 
@@ -125,8 +147,8 @@ public:
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 			const SendPermit permit =
 			    ledger_.reserve(cost.total(), signal == Signal::Always, cost.requests);
-			if (permit == SendPermit::Full)
-				return err::eagain;
+			if (permit == SendPermit::Full) [[unlikely]]
+				return no_room();
 			signaled = permit == SendPermit::Signaled;
 			if (signaled)
 				last->send_flags |= IB_SEND_SIGNALED;
@@ -169,6 +191,24 @@ public:
 		ledger_.retire();
 	}
 
+	// Somebody waits for the completions of all that has been posted. Any context in which one
+	// may post; what is awaited has been posted, or has found no room.
+	noinline void await_sends()
+	{
+		await_sends_in_handler();
+		arm_sends();
+	}
+	// The same in a handler of this connection: at the end of its batch it is looked at.
+	void await_sends_in_handler()
+	{
+		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
+		await_signaled();
+	}
+	// Of who calls the handlers: whether sends are to interrupt, and whether completions of
+	// some may be there that have been asked for.
+	bool awaits_sends() const { return !covers(READ_ONCE(awaited_)); }
+	bool may_find_sends() const { return !covers(ledger_.signaled()) || awaits_sends(); }
+
 	// Whether the device has let go of what was posted there: the peer has acknowledged it.
 	// Called by handlers of this connection, which alone change the answer.
 	bool covers(u64 place) const { return ledger_.covers(place); }
@@ -198,6 +238,8 @@ public:
 		nothing.wr.wr_cqe = sent;
 		const Status s = post_send(&nothing.wr, &nothing.wr,
 					   {.work_requests = 1, .requests = 0}, Signal::Always);
+		if (s.ok())
+			await_sends();
 		return !s.ok() && s.error() == err::eagain ? Status() : s;
 	}
 
@@ -214,10 +256,30 @@ public:
 	u32 signaled_one_in() const { return ledger_.interval(); }
 
 private:
+	// Under send_lock_. There is a completion outstanding.
+	noinline Error no_room()
+	{
+		await_signaled();
+		arm_sends();
+		return err::eagain;
+	}
+	// Under send_lock_.
+	void await_signaled()
+	{
+		if (awaited_ != kAllSends)
+			WRITE_ONCE(awaited_, ledger_.signaled());
+	}
+	void arm_sends()
+	{
+		if (send_cq)
+			rtrs_connection_arm_sends(this);
+	}
+
 	const u16 cid_;
 	cxxrt::PerCpu<WrCounters> &counters_;
 	cxxrt::SpinLock send_lock_{cxxrt::lock_class<"rtrs_send">()};
 	SendLedger ledger_{0, 1, 1}; // under send_lock_
+	u64 awaited_ = 0;	     // written under it; the place that somebody waits for
 	StallWatch stall_;	     // of who calls wake_if_stalled()
 };
 

@@ -48,6 +48,9 @@ void rtrs_device_close(struct rtrs_device *device);
 int rtrs_connection_create_queues(struct rtrs_connection *con, struct rtrs_device *device,
 				  struct rdma_cm_id *id, const struct rtrs_queue_config *config);
 void rtrs_connection_drain(struct rtrs_connection *con);
+/* Quiet sends: the next completion of one interrupts, and so do those that are there. Any context.
+ */
+void rtrs_connection_arm_sends(struct rtrs_connection *con);
 void rtrs_connection_destroy_queues(struct rtrs_connection *con);
 
 #ifdef __cplusplus

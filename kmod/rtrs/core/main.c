@@ -34,6 +34,7 @@ EXPORT_SYMBOL_GPL(rtrs_device_open);
 EXPORT_SYMBOL_GPL(rtrs_device_close);
 EXPORT_SYMBOL_GPL(rtrs_connection_create_queues);
 EXPORT_SYMBOL_GPL(rtrs_connection_drain);
+EXPORT_SYMBOL_GPL(rtrs_connection_arm_sends);
 EXPORT_SYMBOL_GPL(rtrs_connection_destroy_queues);
 
 MODULE_DESCRIPTION("RTRS: parts that client and server share");

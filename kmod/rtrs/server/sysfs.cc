@@ -162,6 +162,7 @@ void Path::show_work_requests(DebugText &text)
 {
 	for (const WrCounterRow &row : kWrCounterRows)
 		text.print("%s %llu\n", row.name, wr_counters_.sum(row.member));
+	text.print("runs %llu\n", stats_.sum(&PathStats::completion_runs));
 }
 
 } // namespace rtrs::server

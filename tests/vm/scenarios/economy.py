@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Work requests for each I/O: a write costs one, unregistered; one doorbell, one answer; one completion for each
-doorbell with writes, which end when the device has let go of their pages (design.md), and few others.
+doorbell with writes, which end when the device has let go of their pages (design.md), and few others. What completes
+a write's own sending interrupts nobody: it is found when the answer comes.
 
 Requests that register memory are several to a doorbell here: on soft-RoCE they wait for each other (design.md)."""
 
@@ -82,4 +83,7 @@ def judge(got: dict[str, int], rw: str, depth: int, one_answer: bool, what: str)
     rnbd.check(got["signaled"] <= got["work_requests"] // 16 + chains + writes + beside + 1,
                f"{what}: want at most one signaled in 16, and one for each chain of writes: {got}")
     rnbd.check(read or got["signaled"] >= COUNT, f"{what}: a write that ends without its device: {got}")
+    # Answers of several come together, and heartbeats interrupt too.
+    rnbd.check(read or got["runs"] <= COUNT * 11 // 10 + extra + 2 * beside,
+               f"{what}: want one interrupt each: {got}")
     rnbd.check(got["send_completions"] <= got["signaled"] + 1, f"{what}: more completions than were asked for: {got}")

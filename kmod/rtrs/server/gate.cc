@@ -48,10 +48,16 @@ void ServerGate::post_gated(bool opened)
 {
 	const bool collected =
 	    con_.has_collected(Step::Invalidate) || con_.has_collected(Step::Answer);
-	if (opened)
-		gated_.with([&](Gated &g) {
-			g.state.completed(collected || !g.slots[0].empty() || !g.slots[1].empty());
+	if (opened) {
+		// As most at depth 1: nobody is there, so nobody has overflown either.
+		const bool any = gated_.with([&](Gated &g) {
+			const bool held = collected || !g.slots[0].empty() || !g.slots[1].empty();
+			g.state.completed(held);
+			return held;
 		});
+		if (!any)
+			return;
+	}
 	for (const Step step : kSteps)
 		if (exchange(overflown_[index(step)], false) || con_.has_collected(step) || opened)
 			post_gated(step, opened);

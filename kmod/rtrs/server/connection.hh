@@ -137,6 +137,7 @@ private:
 	void answer_heartbeat();
 	void post_pending();
 	void post_now(RequestSlot &slot);
+	void answer_now(RequestSlot &slot);
 	void post_aside(RequestSlot &slot, RequestSlot::Step step);
 	Status post_or_wait(RequestSlot &slot, Signal signal);
 	Status wait_for_room(RequestSlot &slot);

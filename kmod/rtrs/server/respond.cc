@@ -147,13 +147,27 @@ inline Status RequestSlot::post(Signal signal)
 [[gnu::always_inline]] inline void ServerConnection::post_step(RequestSlot &slot, Step step)
 {
 	if (!collects()) {
-		post_now(slot);
+		step == Step::Answer &&path_.posts_freely() ? answer_now(slot) : post_now(slot);
 		return;
 	}
 	// The plug may be in the midst of its end, when its list of callbacks is through already,
 	// and the next disk may have to be waited for.
 	plug_->watch();
 	collect(slot, step);
+}
+
+// An answer alone, as most are at depth 1: to the device in one function. Under RcuReader, on a
+// path that posts freely.
+noinline void ServerConnection::answer_now(RequestSlot &slot)
+{
+	Status s = settings().always_invalidate ? slot.post_alone<true>(Signal::WhenDue)
+						: slot.post_alone<false>(Signal::WhenDue);
+	if (full(s)) [[unlikely]] {
+		s = wait_for_room(slot);
+		if (full(s))
+			return;
+	}
+	answers_left(1, s);
 }
 
 void ServerConnection::post_slot(RequestSlot &slot)

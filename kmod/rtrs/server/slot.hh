@@ -105,6 +105,8 @@ public:
 	template <Wrs kWrs, bool kRegisters>
 	void make_answer(AnswerWrs &wrs, ServerConnection &con, Path &path, bool guarded_before,
 			 AnswerParts &parts);
+	// Posts it alone. EAGAIN: no room. In respond.cc only.
+	template <bool kRegisters> Status post_alone(Signal signal);
 	// For the tracepoint of it.
 	AnswerEvent answer_event() const
 	{
@@ -168,7 +170,6 @@ private:
 	void give_up(Refusal why, const char *detail);
 	Status post_invalidate();
 	Status post_answer(Signal signal);
-	template <bool kRegisters> Status post_alone(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
 	// What each request needs comes first and close together (bench/README.md, "Memory and

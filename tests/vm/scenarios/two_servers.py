@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """A mirror over two servers as in the guide: both are upgraded, one after the other, and then one loses its power. No
-I/O meets an error, what was written meanwhile is all that is copied, and both halves are equal at the end."""
+I/O meets an error, what was written meanwhile is all that is copied, and both halves are equal at the end.
+
+OLDER=FOLDER: all machines begin with the modules below it, of an earlier commit, and the servers are upgraded to this
+one's; the client keeps the old ones till the end."""
+
+import os
+from pathlib import Path
 
 from vmlab import fio, programs, rnbd
 from vmlab.guide import Guide
@@ -15,6 +21,7 @@ BY_HAND = True  # minutes: `make cluster`
 MEGABYTES = 192  # three pieces of which the bitmap knows
 WRITTEN = 8  # MiB of the mirror that are written meanwhile
 BACK = "the server is back, also"
+OLDER = os.environ.get("OLDER", "")
 CONFIGURATION = "[export half]\ndevice = /dev/nullb8\nclient = client7-*"
 # What the unit does.
 UNIT = {
@@ -24,8 +31,25 @@ UNIT = {
 }
 
 
-def serve(lab: Lab, machine: Machine) -> None:
+def load_older(machine: Machine, side: str) -> None:
+    """What they need is loaded by this commit's, which go again."""
+    names = ["rtrs-core", f"rtrs-{side}", f"rnbd-{side}"]
+    for name in names:
+        machine.put(next(Path(OLDER).rglob(f"{name}.ko")))
+    machine.run(f"modprobe rnbd_{side}\nrmmod rnbd_{side} rtrs_{side} rtrs_core\n"
+                + "".join(f"insmod /share/{name}.ko\n" for name in names), 60)
+
+
+def build_of(machine: Machine) -> str:
+    """Which build of the server's modules is loaded."""
+    return machine.run("for m in rtrs_core rtrs_server rnbd_server; do\n"
+                       "cksum </sys/module/$m/notes/.note.gnu.build-id\ndone")
+
+
+def serve(lab: Lab, machine: Machine, older: str = "") -> None:
     programs.install(lab, machine)
+    if older:
+        load_older(machine, "server")
     rnbd.null_disk(machine, "nullb8", MEGABYTES)
     machine.run(f"mkdir -p /etc/rnbd\nprintf '%s\\n' '{CONFIGURATION}' >/etc/rnbd/rnbd.conf\n"
                 + UNIT["systemctl start rnbd-server"])
@@ -48,11 +72,13 @@ def synced(lab: Lab) -> None:
 
 def upgrade(lab: Lab, machine: Machine, mirror: Guide) -> int:
     """By the guide's commands, which apt would come before; how many MiB the mirror then had to copy."""
+    build = build_of(machine)
     for command in Guide("Upgrading", {}).commands("One server at a time:"):
         if command == "lsmod | grep rtrs":
             rnbd.equal(machine.run(f"{command} || true"), "", "modules that are left")
         elif not command.startswith("apt "):
             machine.run(UNIT.get(command, command), 120)
+    rnbd.equal(build_of(machine) != build, bool(OLDER), "another build is loaded")
     degraded(lab, 1, 60)
     before = sectors(machine, "nullb8") - sectors(lab.client, "md0")
     lab.client.run("\n".join(mirror.commands(BACK)), 60)
@@ -75,8 +101,10 @@ def lose(lab: Lab, machine: Machine, mirror: Guide) -> None:
 def run(lab: Lab) -> None:
     servers = [lab.server, lab.server2]
     for machine in servers:
-        serve(lab, machine)
+        serve(lab, machine, OLDER)
     programs.install(lab, lab.client)
+    if OLDER:
+        load_older(lab.client, "client")
     lab.client.run("modprobe raid1\nmodprobe rnbd_client")
     mirror = Guide("Two servers and RAID 1", {"10.0.0.1": lab.server.address(), "10.0.0.9": lab.server2.address(),
                                               "map /dev/vg0/a": "map half", "dev/vg0/a": "half"})

@@ -6,7 +6,7 @@ from vmlab import cluster, rnbd
 from vmlab.admin import Admin
 from vmlab.guide import Guide
 from vmlab.lab import Lab
-from vmlab.machine import Machine, MachineError
+from vmlab.machine import MachineError
 
 OURS = ("client", "server")
 KINDS = ("stock",)
@@ -17,17 +17,6 @@ ADDRESS = "10.10.1.77"
 # misses its session; and for all that is done then, by an emulated machine.
 TAKEN_OVER = 10 + 12 + 20 + 6 + 60
 WWID = {"data": "LVM-data", "sbd": "LVM-sbd"}
-
-# Says what is on the disk for good.
-WRITER = """cd /srv
-n=0
-while n=$((n + 1)); do
-    echo $n >>log
-    sync log
-    echo $n >/share/new
-    mv /share/new /share/acknowledged
-    sleep 0.05
-done"""
 
 
 def by_id(name: str) -> str:
@@ -53,16 +42,6 @@ udevadm settle
 mkfs.ext4 -q {by_id("data")}
 blkid -o value -s UUID {by_id("data")}
 rnbdadm unmap first:vm1""", 120).strip().splitlines()[-1]
-
-
-def started(nodes: list[Machine], limit: float) -> tuple[Machine, float]:
-    """The one of these machines on which all of it has started, and the seconds that this took."""
-    look = "crm_mon -1 | sed -n 's/.*data-address.*Started //p' >/tmp/active"
-    took = rnbd.wait_until(nodes[0], f"{look}; read -r active </tmp/active; " +
-                           " || ".join(f'[ "$active" = {n.name} ]' for n in nodes), limit,
-                           f"all runs on {' or '.join(n.name for n in nodes)}")
-    name = rnbd.read(nodes[0], "/tmp/active").strip()
-    return next(n for n in nodes if n.name == name), took
 
 
 def run(lab: Lab) -> None:
@@ -94,16 +73,14 @@ def fail_over(lab: Lab, commands: list[str]) -> None:
     for command in commands:
         lab.client.run(command, 120)
     nodes = [lab.client, lab.client2]
-    active, _ = started(nodes, 120)
+    active, _ = cluster.active(nodes, "data-address", 120)
     other, = (node for node in nodes if node is not active)
-    active.spawn(WRITER, 600)
+    active.spawn(cluster.WRITER, 600)
     rnbd.wait_until(active, "[ $(cat /share/acknowledged) -gt 50 ]", 60, "the service is at work")
     acknowledged = int(rnbd.read(active, "/share/acknowledged"))
     active.kill()
-    _, took = started([other], TAKEN_OVER)
-    numbers = [int(line) for line in rnbd.read(other, "/srv/log").split()]
-    rnbd.equal(numbers, list(range(1, len(numbers) + 1)), "what was written")
-    rnbd.check(len(numbers) >= acknowledged, f"{acknowledged} were acknowledged, {len(numbers)} are there")
+    _, took = cluster.active([other], "data-address", TAKEN_OVER)
+    cluster.written(other, acknowledged)
     other.run(f"ip addr | grep -q {ADDRESS}")
     print(f"# taken over after {took:.0f} s of the machine's clock", flush=True)
     cluster.stop(other)

@@ -36,15 +36,6 @@ def prepare(lab: Lab, machine: Machine, guide: Guide) -> None:
                 "cat >/etc/default/sbd <<'END'\n" + "\n".join(guide.block("and in `/etc/default/sbd`")) + "\nEND", 60)
 
 
-def active(lab: Lab, nodes: list[Machine], limit: float) -> Machine:
-    """The one of these machines that serves."""
-    look = "crm_mon -1 | sed -n 's/.*vm1-address.*Started //p' >/tmp/active"
-    rnbd.wait_until(nodes[0], f"{look}; read -r active </tmp/active; " +
-                    " || ".join(f'[ "$active" = {n.name} ]' for n in nodes), limit,
-                    f"the server runs on {' or '.join(n.name for n in nodes)}")
-    return lab.machines[rnbd.read(nodes[0], "/tmp/active").strip()]
-
-
 def served(lab: Lab, name: str, limit: float, what: str) -> None:
     """More reads end."""
     before = int(rnbd.read(lab.client, f"/sys/block/{name}/stat").split()[0])
@@ -80,7 +71,7 @@ def run(lab: Lab) -> None:
 
 
 def move(lab: Lab, nodes: list[Machine], guide: Guide) -> None:
-    first = active(lab, nodes, 120)
+    first, _ = cluster.active(nodes, "vm1-address", 120)
     second, = (node for node in nodes if node is not first)
     client = Admin(lab.client)
     lab.client.run("modprobe rnbd_client")
@@ -88,12 +79,12 @@ def move(lab: Lab, nodes: list[Machine], guide: Guide) -> None:
     load = verified_load(lab, name, 900, depth=4, size="256k")
     served(lab, name, 60, "the first server serves")
     first.kill()
-    rnbd.equal(active(lab, [second], TAKEN_OVER), second, "who serves")
+    cluster.active([second], "vm1-address", TAKEN_OVER)
     served(lab, name, 60, "the second server serves")
     prepare(lab, first, guide)
     cluster.join(first, nodes)
     second.run(f"pcs resource move vm1 {first.name}", 120)
-    active(lab, [first], 120)
+    cluster.active([first], "vm1-address", 120)
     served(lab, name, 60, "the first server serves again")
     end_load(lab, load)
     client.run("unmap --all")

@@ -14,6 +14,17 @@ PACKAGES = ["pacemaker", "pacemaker-cli-utils", "corosync", "sbd", "pcs"]
 FENCE = {debian.TRIXIE.name: "fence-agents-sbd"}  # an agent for each device, which Debian 12 has in one package
 NIC = 1  # the network of the cluster; the disks are on the other one
 
+# Of /srv, the file system of a service: says what is on the disk for good.
+WRITER = """cd /srv
+n=$(tail -n 1 log 2>/dev/null || :)
+while n=$((n + 1)); do
+    echo $n >>log
+    sync log
+    echo $n >/share/new
+    mv /share/new /share/acknowledged
+    sleep 0.05
+done"""
+
 # Installed systems have these from the maintainer's scripts.
 PREPARE = r"""
 grep -q ^hacluster /etc/passwd || {
@@ -78,6 +89,24 @@ while [ -e "/proc/$sbd_pid" ]; do sleep 0.5; done
 pkill -x corosync
 while pgrep -x corosync; do sleep 0.5; done
 udevadm control --exit""", 180)
+
+
+def active(nodes: list[Machine], resource: str, limit: float) -> tuple[Machine, float]:
+    """The one of these machines on which a resource has started, and the seconds that this took."""
+    look = f"crm_mon -1 | sed -n 's/.*{resource}.*Started //p' >/tmp/active"
+    took = rnbd.wait_until(nodes[0], f"{look}; read -r active </tmp/active; " +
+                           " || ".join(f'[ "$active" = {n.name} ]' for n in nodes), limit,
+                           f"{resource} runs on {' or '.join(n.name for n in nodes)}")
+    name = rnbd.read(nodes[0], "/tmp/active").strip()
+    return next(n for n in nodes if n.name == name), took
+
+
+def written(node: Machine, acknowledged: int) -> int:
+    """All that a writer was told to be on the disk is there, in its order; how much that is."""
+    numbers = [int(line) for line in rnbd.read(node, "/srv/log").split()]
+    rnbd.equal(numbers, list(range(1, len(numbers) + 1)), "what was written")
+    rnbd.check(len(numbers) >= acknowledged, f"{acknowledged} were acknowledged, {len(numbers)} are there")
+    return len(numbers)
 
 
 def story(node: Machine) -> str:

@@ -31,7 +31,7 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
 	644:packaging/etc/multipath-rnbd.conf:$(DOC)/multipath-rnbd.conf \
 	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md
-agents := $(foreach agent,rnbd-disk rnbd-export,755:packaging/ocf/$(agent):$(PREFIX)/lib/ocf/resource.d/rnbd/$(agent))
+agents := $(foreach agent,rnbd-disk rnbd-export rnbd-mirror,755:packaging/ocf/$(agent):$(PREFIX)/lib/ocf/resource.d/rnbd/$(agent))
 edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf
 # What is ours alone, innermost first.
 folders := /etc/rnbd/rnbd.conf.d /etc/rnbd/events.d /etc/rnbd/keys.d /etc/rnbd $(PREFIX)/lib/rnbd \

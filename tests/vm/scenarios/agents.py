@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The resource agents of a Pacemaker cluster, as ocf-tester and a cluster manager call them: what they say of a disk
 whose paths are gone, of one that is slow, and of one that the server has closed, and that nothing of a client reaches
-the device when its export has stopped."""
+the device when its export has stopped; and a mirror that is not started from an old half."""
 
 import shlex
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ SUCCESS, GENERIC, CONFIGURED, NOT_RUNNING = 0, 1, 6, 7
 BACK = 35 + 15
 
 # What an installed system has; ocf-tester asks for the agent's metadata as nobody.
-SYSTEM = r"""mkdir -p /run/resource-agents /etc/pam.d
+SYSTEM = r"""mkdir -p /run/resource-agents /etc/pam.d /etc/alternatives
+ln -sf /usr/bin/which.debianutils /etc/alternatives/which
 for use in auth account session; do echo $use required pam_permit.so; done >/etc/pam.d/other
 grep -qs ^nobody /etc/passwd || printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >>/etc/passwd"""
 
@@ -158,7 +159,50 @@ def device_is_free(lab: Lab, export: Agent, disk: Agent) -> None:
     disk.call("stop", SUCCESS)
 
 
+def never_old(lab: Lab) -> None:
+    """A mirror starts from the half that was written alone, and not from the one whose server was away meanwhile."""
+    lab.client.run("""modprobe -a loop raid1
+mkdir -p /tmp/mirror
+cd /tmp/mirror
+for i in 0 1; do
+    truncate -s 20M $i
+    losetup /dev/loop$i $i
+done
+mdadm --create /dev/md5 --level 1 --raid-devices 2 --bitmap internal --run --assume-clean /dev/loop0 /dev/loop1
+mdadm --detail --brief /dev/md5 >conf
+mdadm --stop /dev/md5
+cp 1 old
+mdadm --assemble /dev/md5 --config=conf
+mdadm /dev/md5 --fail /dev/loop1
+mdadm --stop /dev/md5
+losetup -d /dev/loop1
+mv old 1""", 60)
+    mirror = Agent(lab.client, "rnbd-mirror", {"md_dev": "/dev/md5", "mdadm_conf": "/tmp/mirror/conf",
+                                               "wait_for_udev": "false"})
+    mirror.call("start", SUCCESS, "with 1 drive (out of 2)")
+    mirror.call("monitor", SUCCESS)
+    mirror.call("stop", SUCCESS)
+    mirror.call("monitor", NOT_RUNNING)
+    lab.client.run("losetup -d /dev/loop0\nlosetup /dev/loop1 /tmp/mirror/1")
+    mirror.call("start", GENERIC, "may be an old one")
+    mirror.call("monitor", NOT_RUNNING)
+    mirror.call("stop", SUCCESS)
+    lab.client.run("losetup -d /dev/loop1\nlosetup /dev/loop1 /tmp/mirror/1\nlosetup /dev/loop0 /tmp/mirror/0")
+    mirror.call("start", SUCCESS, "with 1 drive (out of 2)")
+    lab.client.run("grep -A 1 ^md5 /proc/mdstat | grep -F '[U_]'")
+    mirror.call("stop", SUCCESS)
+    # Who knows better says so once: what is written from then on makes it the half that knows.
+    lab.client.run("""losetup -d /dev/loop0
+mdadm --assemble --run --config /tmp/mirror/conf /dev/md5
+dd if=/dev/zero of=/dev/md5 bs=4k count=1 oflag=direct conv=fsync
+mdadm --stop /dev/md5""", 60)
+    mirror.call("start", SUCCESS, "with 1 drive (out of 2)")
+    mirror.call("stop", SUCCESS)
+    lab.client.run("losetup -D")
+
+
 def run(lab: Lab) -> None:
+    never_old(lab)
     null = rnbd.null_disk(lab.server)
     device = rnbd.named_disk(lab.server, null, "one", "TEST-40")
     rnbd.load_server(lab)

@@ -27,7 +27,7 @@ fi
 mkdir -p /run/programs/usr/sbin /run/programs/usr/lib/ocf/resource.d/rnbd /run/modules /etc/udev/rules.d /run/lock
 ln -sfn /run /var/run
 [ ! -e /share/programs.tar ] || tar -xmf /share/programs.tar -C /run/programs
-cp /share/rnbd-disk /share/rnbd-export /run/programs/usr/lib/ocf/resource.d/rnbd
+cp /share/rnbd-disk /share/rnbd-export /share/rnbd-mirror /run/programs/usr/lib/ocf/resource.d/rnbd
 cp /share/rnbdadm /run/programs/usr/sbin
 cp /share/60-rnbd.rules /etc/udev/rules.d
 mount --bind /usr/lib/modules /run/modules

@@ -138,7 +138,7 @@ cluster: rnbdadm
 	$(if $(FROM),rm -rf build/older && mkdir -p build/older && git archive '$(FROM)' | tar -x -C build/older)
 	$(if $(FROM),$(lab) $(MAKE) -C build/older modules)
 	$(lab) $(if $(FROM),OLDER='$(CURDIR)/build/older') tests/vm/run --logs build/cluster \
-		cluster moving-server two-servers multipath-tools ocfs2 live-migration many-sessions
+		cluster moving-server two-servers four-machines multipath-tools ocfs2 live-migration many-sessions
 
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.
 soak:
@@ -209,8 +209,8 @@ help:
 #? make vm-arm64, vm-arm64-6.12, vm-arm64-7.3, vm-arm64-16k  on a pair of emulated arm64 machines
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
 #? make matrix      every failure in part against everything beside it
-#? make cluster     more machines than two: Pacemaker on clients and on servers, mirrors, multipath-tools, OCFS2, libvirt;
-#?                  FROM=COMMIT: with an upgrade from the modules of that one
+#? make cluster     more machines than two: Pacemaker on clients, on servers and over both, mirrors,
+#?                  multipath-tools, OCFS2, libvirt; FROM=COMMIT: with an upgrade from the modules of that one
 #? make vm-update   a kernel comes, is booted and goes below the packages of an installed system
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow

@@ -38,7 +38,8 @@ class Agent:
         return f"export OCF_ROOT=/usr/lib/ocf HA_LOGTOSTDERR=yes RNBDADM={self.program} "
 
     def command(self, action: str, **more: str) -> str:
-        parameters = {**self.parameters, **more}
+        # Without an interval a monitor is a probe.
+        parameters = {"CRM_meta_interval": "10000", **self.parameters, **more}
         text = " ".join(f"OCF_RESKEY_{key}={shlex.quote(value)}" for key, value in parameters.items())
         return f"{self.environment()} OCF_RESOURCE_INSTANCE=test {text}\n{self.script} {action} 2>&1"
 
@@ -118,6 +119,8 @@ def states_of_disk(lab: Lab, disk: Agent) -> None:
     disk.call("monitor", SUCCESS, "no path", patience="600")
     lab.client.run("sleep 3")
     disk.call("monitor", GENERIC, "no path", patience="2")
+    # A probe only asks where it is: `pcs resource cleanup` must not have it stopped.
+    disk.call("monitor", SUCCESS, patience="2", CRM_meta_interval="0")
     lab.client.set_link(0, True)
     rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", BACK, "it is back")
     disk.call("monitor", SUCCESS, patience="0")

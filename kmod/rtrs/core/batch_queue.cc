@@ -31,13 +31,19 @@ int hand_on(rtrs_connection &con, int budget)
 	return completed;
 }
 
-// The queue pair has broken. By what is told by the send that failed, if one did: it has a
-// completion though nobody asked for it. All others only say that they were flushed.
-noinline __cold void hand_on_failed_sends(Connection &con)
+// The queue pair has broken. Why is said by the send that failed, if one did, which has a
+// completion though nobody may have asked for it. All others only say that they were flushed, so
+// sends come first, all of them and in their order.
+noinline __cold void hand_on_broken(Connection &con, int sends, int receives)
 {
-	ib_wc failed;
-	while (poll(con.send_cq, 1, &failed))
-		con.batch(&con, &failed, 1);
+	ib_wc *const found = con.completions.begin();
+	if (sends)
+		con.batch(&con, found, static_cast<u32>(sends));
+	ib_wc send;
+	while (poll(con.send_cq, 1, &send))
+		con.batch(&con, &send, 1);
+	if (receives)
+		con.batch(&con, found + sends, static_cast<u32>(receives));
 }
 
 // The same with quiet sends. They come first, as the answers to them then find them covered.
@@ -52,12 +58,14 @@ int hand_on_both(Connection &con, int budget)
 		const int n = sends + receives;
 		if (!n)
 			break;
-		if (found[n - 1].status != IB_WC_SUCCESS) [[unlikely]]
-			hand_on_failed_sends(con);
-		con.batch(&con, found, static_cast<u32>(n));
+		if (found[n - 1].status == IB_WC_SUCCESS) [[likely]]
+			con.batch(&con, found, static_cast<u32>(n));
+		else
+			hand_on_broken(con, sends, receives);
 		completed += n;
 		full = sends == kBatch || receives == kBatch;
 	} while (full && completed < budget);
+	// A last round may have found more.
 	return min_of(completed, budget);
 }
 

@@ -121,7 +121,7 @@ public:
 	{
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
-			awaited_ = kAllSends;
+			WRITE_ONCE(awaited_, kAllSends);
 		}
 		arm_sends();
 		rtrs_connection_drain(this);

@@ -68,9 +68,13 @@ public:
 
 	// The completion that covers what was reserved last: a signaled one, or the next to come.
 	constexpr u64 place() const { return signaled_ + (open_wrs_ ? 1 : 0); }
-	constexpr bool covers(u64 place) const { return completed_ >= place; }
-	// The last completion that has been asked for. Without the lock a moment's figure.
-	constexpr u64 signaled() const { return signaled_; }
+	// Handlers ask this, and the next, without the lock, under which others post.
+	bool covers(u64 place) const
+	{
+		return __atomic_load_n(&completed_, __ATOMIC_RELAXED) >= place;
+	}
+	// The last completion that has been asked for.
+	u64 signaled() const { return __atomic_load_n(&signaled_, __ATOMIC_RELAXED); }
 	// How many signaled ones have completed.
 	constexpr u64 completed() const { return completed_; }
 

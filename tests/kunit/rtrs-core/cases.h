@@ -8,7 +8,13 @@
 #define BATCH_QUEUE_CASES(CASE)                            \
 	CASE(batch_queue_hands_on_everything)              \
 	CASE(batch_queue_misses_nothing_while_it_is_armed) \
-	CASE(batch_queue_yields_in_a_flood)
+	CASE(batch_queue_yields_in_a_flood)                \
+	CASE(quiet_sends_come_with_receives)               \
+	CASE(quiet_sends_flood)                            \
+	CASE(quiet_sends_wake_who_waits)                   \
+	CASE(quiet_sends_wake_until_all_is_covered)        \
+	CASE(quiet_sends_make_room)                        \
+	CASE(quiet_sends_tell_why_first)
 
 #define HEARTBEAT_CASES(CASE)                       \
 	CASE(heartbeat_silent_peer_is_lost_once)    \

@@ -71,7 +71,9 @@ bool Device::complete_one()
 int rtrs_connection_create_queues(rtrs_connection *con, rtrs_device *device, rdma_cm_id *,
 				  const rtrs_queue_config *)
 {
-	con->qp = reinterpret_cast<fake::Device *>(device)->qp();
+	// Of a connection on other queues nothing is made here.
+	if (device)
+		con->qp = reinterpret_cast<fake::Device *>(device)->qp();
 	return 0;
 }
 

@@ -247,7 +247,9 @@ void ClientConnection::on_batch(rtrs_connection *base, ib_wc *completions, u32 c
 	auto *con = static_cast<ClientConnection *>(base);
 	con->path_.stats().completed(count);
 	io_comp_batch ended{};
-	con->ending_ = count > 1 ? &ended : nullptr;
+	// A send and a receive, in that order, are mostly one request, which ends by itself.
+	const bool together = count > 2 || (count == 2 && Receive::of(completions[0]));
+	con->ending_ = together ? &ended : nullptr;
 	con->batch_began_ = ktime_get_ns();
 	for (u32 i = 0; i < count; i++)
 		con->dispatch(completions[i]);

@@ -20,13 +20,6 @@ namespace rtrs::client {
 	con_.mark_gate_waits(!state_.is_open());
 }
 
-// Those who wait are posted by the completion of what went before them.
-inline void ClientGate::await_if_any()
-{
-	if (!gated_.empty())
-		con_.await_sends();
-}
-
 [[gnu::always_inline]] inline void ClientGate::add_to_batch(Request &request)
 {
 	con_.path().hold(request);
@@ -37,8 +30,11 @@ inline void ClientGate::await_if_any()
 {
 	const GatePass pass = state_.pass();
 	if (pass == GatePass::Hold) {
+		// Who is here already has said so, or will when his batch ends.
+		const bool first = gated_.empty();
 		add_to_batch(request);
-		con_.await_sends();
+		if (first)
+			con_.await_sends();
 		return pass;
 	}
 	WRITE_ONCE(let_in_, &request);
@@ -118,7 +114,9 @@ Status ClientGate::post_gated_batch()
 		if (!TRY(post_gated_chain(signal)))
 			break;
 	}
-	await_if_any();
+	// Those who are left are posted by the completion of what went before them.
+	if (!gated_.empty())
+		con_.await_sends();
 	return {};
 }
 
@@ -128,7 +126,8 @@ Status ClientGate::open_by_completion()
 	note_whether_open();
 	if (!gated_.empty())
 		TRY(post_gated_chain(Signal::Always));
-	await_if_any();
+	if (!gated_.empty())
+		con_.await_sends_in_handler();
 	return {};
 }
 

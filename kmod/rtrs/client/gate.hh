@@ -58,7 +58,6 @@ public:
 
 private:
 	void note_whether_open();
-	void await_if_any();
 	Result<bool> post_gated_chain(Signal signal);
 
 	ClientConnection &con_;

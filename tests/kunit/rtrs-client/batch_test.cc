@@ -228,6 +228,32 @@ CASE(batch_passes_the_gate)
 	expect_served(test, c, slots(c));
 }
 
+// Those that the gate holds go when a send completes that nobody waited for before: at once, with
+// nothing received, and not when somebody looks whether the queue stands still.
+CASE(batch_is_held_till_a_completion)
+{
+	auto made = Client::create(1, {.soft_roce = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	for (u32 i = 0; i < 20; i++) {
+		c.fabric->hold_sends = true;
+		const u32 before = arrived(c);
+		for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+			c.io(slot).prepare(slot, true);
+			EXPECT_EQ(c.io(slot).submit(c.session), 0);
+		}
+		c.fabric->settle();
+		EXPECT_EQ(arrived(c), before + 2);
+		c.fabric->release_held();
+		c.fabric->settle();
+		EXPECT_EQ(arrived(c), before + slots(c));
+		for (u32 slot = c.first_slot(); slot < kDepth; slot++) {
+			EXPECT(c.fabric->answer(0, slot));
+			REQUIRE(c.io(slot).wait().ok());
+		}
+	}
+}
+
 // A server that answers what it has not got.
 CASE(batch_is_not_answered_before)
 {

@@ -31,6 +31,7 @@
 	CASE(batch_goes_when_its_last_is_refused)      \
 	CASE(batch_waits_for_room)                     \
 	CASE(batch_passes_the_gate)                    \
+	CASE(batch_is_held_till_a_completion)          \
 	CASE(batch_is_not_answered_before)             \
 	CASE(batch_moves_with_its_path)                \
 	CASE(batch_ends_with_the_session)              \

@@ -241,7 +241,7 @@ void Fabric::release_held()
 		hold_invalidations = hold_sends = false;
 		for (Port &port : ports_)
 			while (!port.held.empty())
-				port.completions.push(port.held.pop());
+				complete_send(port, port.held.pop());
 	}
 	wire_.queue(wire_queue_);
 }
@@ -256,8 +256,10 @@ void Fabric::deliver(Port &port)
 	LockGuard<SpinLock> one(port.handling);
 	{
 		LockGuard<SpinLock> held(lock_);
-		while (count < kBatch && !port.completions.empty()) {
-			const Completion c = port.completions.pop();
+		port.due = false;
+		while (count < kBatch && !(port.sent.empty() && port.completions.empty())) {
+			const Completion c =
+			    (port.sent.empty() ? port.completions : port.sent).pop();
 			if (c.closes && c.wc.status == IB_WC_SUCCESS)
 				c.closes->open = false;
 			if (c.place)
@@ -270,6 +272,13 @@ void Fabric::deliver(Port &port)
 	else
 		for (u32 i = 0; i < count; i++)
 			found[i].wr_cqe->done(nullptr, &found[i]);
+	LockGuard<SpinLock> held(lock_);
+	// Else the next poll follows at once.
+	port.due |= count == kBatch && !port.sent.empty();
+	if (port.quiet && static_cast<Connection *>(port.con)->awaits_sends()) {
+		port.armed = port.sent.empty();
+		port.due |= !port.armed;
+	}
 }
 
 // Whoever frees a port waits for this to end.
@@ -280,7 +289,7 @@ void Fabric::run_wire()
 		{
 			LockGuard<SpinLock> held(lock_);
 			for (Port &p : ports_)
-				if (!p.completions.empty())
+				if (p.due || !p.completions.empty())
 					port = &p;
 		}
 		if (!port)

@@ -4,10 +4,11 @@
 //
 // A work request is executed when it is posted. Its completion, if it asked for one, and everything
 // that the server sends comes later, by the work item of the wire; completions of sends in the
-// order of the queue. Until one says so, the device may send again what a request sends. As on a
-// real device, handlers of one connection never run side by side, interrupts are off in them, and
-// rtrs_connection_drain() returns when the last one has run. Events of the connection manager come
-// by another work item.
+// order of the queue. Of a connection with quiet sends they come with what it receives, or when
+// it has armed their queue, and else never. Until one says so, the device may send again what a
+// request sends. As on a real device, handlers of one connection never run side by side, interrupts
+// are off in them, and rtrs_connection_drain() returns when the last one has run. Events of the
+// connection manager come by another work item.
 #pragma once
 
 #include <cxxrt/list.hh>
@@ -84,6 +85,11 @@ struct Port {
 	rtrs_batch_handler *batch = nullptr;
 	Ring<Receive> receives;
 	Ring<Completion> completions;
+	ib_cq send_cq{}; // a name only
+	bool quiet = false;
+	Ring<Completion> sent; // of quiet sends
+	bool armed = true;     // as a queue is when it is made
+	bool due = false;      // they have interrupted
 	Ring<Completion> held; // while Fabric::hold_sends or hold_invalidations
 	u64 sends = 0;	       // that asked for a completion
 	u64 sends_reported = 0;
@@ -186,6 +192,7 @@ public:
 	cxxrt::Status add_port(rtrs_connection *con, Id *id, const rtrs_queue_config &config);
 	void drain(Port &port);
 	void remove_port(rtrs_connection *con);
+	void arm_sends(Port &port);
 	static int post_send(ib_qp *qp, const ib_send_wr *first, const ib_send_wr **bad);
 	static int post_recv(ib_qp *qp, const ib_recv_wr *first, const ib_recv_wr **bad);
 	Region *add_region(ib_pd *pd);
@@ -215,6 +222,7 @@ private:
 	static constexpr u32 max_regions() { return 128; }
 	Port *find_port(u32 path, u16 cid);
 	void execute(Port &port, const ib_send_wr &wr);
+	void complete_send(Port &port, const Completion &c);
 	void wake(Port &port);
 	void receive_info(Port &port);
 	void receive_request(Port &port, const ib_send_wr &wr);

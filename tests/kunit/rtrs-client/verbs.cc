@@ -25,6 +25,11 @@ Status Fabric::add_port(rtrs_connection *con, Id *id, const rtrs_queue_config &c
 	// As on a device: room for all that can be posted, else the queue breaks.
 	TRY(prepare(port->completions, config.recv_wrs + config.send_wrs));
 	TRY(prepare(port->held, config.send_wrs));
+	port->quiet = config.batch && config.poll == IB_POLL_SOFTIRQ;
+	if (port->quiet) {
+		TRY(prepare(port->sent, config.send_wrs));
+		con->send_cq = &port->send_cq;
+	}
 	port->id = id;
 	port->con = con;
 	port->batch = config.batch;
@@ -52,7 +57,7 @@ void Fabric::drain(Port &port)
 		while (!port.held.empty()) {
 			Completion c = port.held.pop();
 			c.wc.status = IB_WC_WR_FLUSH_ERR;
-			port.completions.push(c);
+			complete_send(port, c);
 		}
 		while (!port.receives.empty()) {
 			Completion c;
@@ -76,6 +81,7 @@ void Fabric::remove_port(rtrs_connection *con)
 	wire_queue_.flush();
 	delete port;
 	con->qp = nullptr;
+	con->send_cq = nullptr;
 }
 
 Port *Fabric::find_port(u32 path, u16 cid)
@@ -154,7 +160,28 @@ void Fabric::wake(Port &port)
 		return;
 	hold_sends = false;
 	while (!port.held.empty())
-		port.completions.push(port.held.pop());
+		complete_send(port, port.held.pop());
+}
+
+void Fabric::complete_send(Port &port, const Completion &c)
+{
+	if (!port.quiet) {
+		port.completions.push(c);
+		return;
+	}
+	port.sent.push(c);
+	port.due |= exchange(port.armed, false);
+}
+
+// Those that are there already interrupt at once.
+void Fabric::arm_sends(Port &port)
+{
+	{
+		LockGuard<SpinLock> held(lock_);
+		port.armed = port.sent.empty();
+		port.due |= !port.armed;
+	}
+	wire_.queue(wire_queue_);
 }
 
 void Fabric::execute(Port &port, const ib_send_wr &wr)
@@ -193,7 +220,7 @@ void Fabric::execute(Port &port, const ib_send_wr &wr)
 		if (hold || hold_sends || !port.held.empty())
 			port.held.push(c);
 		else
-			port.completions.push(c);
+			complete_send(port, c);
 	} else if (c.closes) {
 		c.closes->open = false;
 	}
@@ -257,6 +284,12 @@ void rtrs_connection_drain(rtrs_connection *con)
 {
 	if (con->qp)
 		Fabric::now->drain(*static_cast<fake::Port *>(con->qp->qp_context));
+}
+
+void rtrs_connection_arm_sends(rtrs_connection *con)
+{
+	if (con->qp)
+		Fabric::now->arm_sends(*static_cast<fake::Port *>(con->qp->qp_context));
 }
 
 void rtrs_connection_destroy_queues(rtrs_connection *con)

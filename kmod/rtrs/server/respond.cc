@@ -147,7 +147,8 @@ inline Status RequestSlot::post(Signal signal)
 [[gnu::always_inline]] inline void ServerConnection::post_step(RequestSlot &slot, Step step)
 {
 	if (!collects()) {
-		step == Step::Answer &&path_.posts_freely() ? answer_now(slot) : post_now(slot);
+		const bool at_once = step == Step::Answer && path_.posts_freely();
+		at_once ? answer_now(slot) : post_now(slot);
 		return;
 	}
 	// The plug may be in the midst of its end, when its list of callbacks is through already,

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from vmlab import cluster, programs, rnbd
+from vmlab import cluster, mirror, programs, rnbd
 from vmlab.guide import Guide
 from vmlab.lab import Lab
 from vmlab.machine import Machine, MachineError
@@ -105,21 +105,13 @@ class Service:
         told = self.active.run("stonith_admin --history '*' 2>&1 || true\ncrm_mon -1 -n", 60)
         rnbd.check("reboot" not in told and told.count(": online") == 2, f"somebody was fenced:\n{told}")
 
-    def degraded(self, number: int, limit: float) -> None:
-        rnbd.wait_until(self.active, f"[ $(cat /sys/block/md0/md/degraded) = {number} ]", limit,
-                        f"{number} halves of the mirror are missing")
-
-    def synced(self) -> None:
-        self.degraded(0, 180)
-        rnbd.wait_until(self.active, "[ $(cat /sys/block/md0/md/sync_action) = idle ]", 180, "the mirror is idle")
-
     def recover(self) -> None:
         """The half of a server that is back, by the guide's commands."""
         rnbd.wait_until(self.active, "[ $(rnbdadm list devices -o csv --no-header -c state | grep -c open) = 4 ]",
                         RETRIED, "the server's disks are back")
         self.active.run("\n".join(self.guide.commands("A server that is back")), 120)
-        self.active.run("echo 200000 >/sys/block/md0/md/sync_speed_min")  # else a copy waits for the I/O beside it
-        self.synced()
+        mirror.hurry(self.active)
+        mirror.synced(self.active)
 
     def rejoin(self, machine: Machine, config: str) -> None:
         boot_client(self.lab, machine, self.guide)
@@ -149,7 +141,7 @@ def lose_each(lab: Lab, service: Service, guide: Guide, config: str) -> None:
     # A server is lost, and is back.
     one.kill()
     print(f"# a server is lost: writes go on after {service.goes_on(MISSED):.0f} s", flush=True)
-    service.degraded(1, MISSED)
+    mirror.degraded(service.active, 1, MISSED)
     service.active.run("sleep 45")  # monitors have their say
     service.undisturbed()
     service.goes_on(30)
@@ -159,7 +151,7 @@ def lose_each(lab: Lab, service: Service, guide: Guide, config: str) -> None:
     # The other server, and then the active client.
     two.kill()
     service.goes_on(MISSED)
-    service.degraded(1, MISSED)
+    mirror.degraded(service.active, 1, MISSED)
     service.lose_active()
     lost, survivor = service.active, service.passive
     service.started([survivor], TAKEN_OVER_BY_ONE, "a server and then the active client are lost")
@@ -189,11 +181,7 @@ def lose_each(lab: Lab, service: Service, guide: Guide, config: str) -> None:
 
 def end(service: Service) -> None:
     node = service.active
-    service.synced()
-    rnbd.write(node, "/sys/block/md0/md/sync_action", "check")
-    rnbd.wait_until(node, "[ $(cat /sys/block/md0/md/last_sync_action) = check ]", 60, "md compares the halves")
-    service.synced()
-    rnbd.equal(rnbd.read(node, "/sys/block/md0/md/mismatch_cnt"), "0", "sectors in which the halves differ")
+    mirror.equal_halves(node)
     cluster.stop(node)
     left = node.run("ls /dev\nrnbdadm list devices -o csv --no-header -c session").split()
     rnbd.equal([word for word in left if word.startswith(("md0", "data"))], [], "what the cluster has left")
@@ -222,7 +210,7 @@ def run(lab: Lab) -> None:
         config = set_up(lab, guide)
         service.started(clients, 180, "the cluster starts")
         service.write()
-        service.synced()
+        mirror.synced(service.active)
         lose_each(lab, service, guide, config)
         end(service)
 

@@ -8,7 +8,7 @@ one's; the client keeps the old ones till the end."""
 import os
 from pathlib import Path
 
-from vmlab import fio, programs, rnbd
+from vmlab import fio, mirror, programs, rnbd
 from vmlab.guide import Guide
 from vmlab.lab import Lab
 from vmlab.machine import Machine
@@ -60,17 +60,7 @@ def sectors(machine: Machine, disk: str) -> int:
     return int(machine.run(f"cat /sys/block/{disk}/stat").split()[6])
 
 
-def degraded(lab: Lab, number: int, limit: float) -> None:
-    rnbd.wait_until(lab.client, f"[ $(cat /sys/block/md0/md/degraded) = {number} ]", limit,
-                    f"{number} halves of the mirror are missing")
-
-
-def synced(lab: Lab) -> None:
-    degraded(lab, 0, 180)
-    rnbd.wait_until(lab.client, "[ $(cat /sys/block/md0/md/sync_action) = idle ]", 180, "the mirror is idle")
-
-
-def upgrade(lab: Lab, machine: Machine, mirror: Guide) -> int:
+def upgrade(lab: Lab, machine: Machine, guide: Guide) -> int:
     """By the guide's commands, which apt would come before; how many MiB the mirror then had to copy."""
     build = build_of(machine)
     for command in Guide("Upgrading", {}).commands("One server at a time:"):
@@ -79,23 +69,23 @@ def upgrade(lab: Lab, machine: Machine, mirror: Guide) -> int:
         elif not command.startswith("apt "):
             machine.run(UNIT.get(command, command), 120)
     rnbd.equal(build_of(machine) != build, bool(OLDER), "another build is loaded")
-    degraded(lab, 1, 60)
+    mirror.degraded(lab.client, 1, 60)
     before = sectors(machine, "nullb8") - sectors(lab.client, "md0")
-    lab.client.run("\n".join(mirror.commands(BACK)), 60)
-    synced(lab)
+    lab.client.run("\n".join(guide.commands(BACK)), 60)
+    mirror.synced(lab.client)
     return (sectors(machine, "nullb8") - sectors(lab.client, "md0") - before) >> 11
 
 
-def lose(lab: Lab, machine: Machine, mirror: Guide) -> None:
+def lose(lab: Lab, machine: Machine, guide: Guide) -> None:
     """Its power, and with that all that its disk held."""
     machine.kill()
-    degraded(lab, 1, 90)
+    mirror.degraded(lab.client, 1, 90)
     lab.reboot(machine.name)
     serve(lab, machine)
     rnbd.wait_until(lab.client, "[ $(cat /sys/block/rnbd*/rnbd/state | grep -c open) = 2 ]", 60, "the disk is back")
-    recover, remove, settle, *_ = mirror.commands(BACK)
+    recover, remove, settle, *_ = guide.commands(BACK)
     lab.client.run(f"{recover}\n{remove}\n{settle}\nmdadm /dev/md0 --add /dev/rnbd/by-session/client7-two/half", 60)
-    synced(lab)
+    mirror.synced(lab.client)
 
 
 def run(lab: Lab) -> None:
@@ -106,26 +96,23 @@ def run(lab: Lab) -> None:
     if OLDER:
         load_older(lab.client, "client")
     lab.client.run("modprobe raid1\nmodprobe rnbd_client")
-    mirror = Guide("Two servers and RAID 1", {"10.0.0.1": lab.server.address(), "10.0.0.9": lab.server2.address(),
-                                              "map /dev/vg0/a": "map half", "dev/vg0/a": "half"})
+    guide = Guide("Two servers and RAID 1", {"10.0.0.1": lab.server.address(), "10.0.0.9": lab.server2.address(),
+                                             "map /dev/vg0/a": "map half", "dev/vg0/a": "half"})
     try:
-        first, second, create = mirror.commands("A device of each server")
-        lab.client.run(f"{first}\n{second}\nudevadm settle\n{create} --run\n"
-                       # Else a copy waits for the I/O beside it.
-                       "echo 200000 >/sys/block/md0/md/sync_speed_min", 60)
-        synced(lab)
+        first, second, create = guide.commands("A device of each server")
+        lab.client.run(f"{first}\n{second}\nudevadm settle\n{create} --run", 60)
+        mirror.hurry(lab.client)
+        mirror.synced(lab.client)
         load = lab.client.spawn("rm -f /tmp/stop\nwhile [ ! -e /tmp/stop ]; do "
                                 + fio.verify_command("/dev/md0", "4k", 8, f"{WRITTEN}m", rate_iops=200) + "; done", 900)
         for machine in servers:
-            copied = upgrade(lab, machine, mirror)
+            copied = upgrade(lab, machine, guide)
             rnbd.check(copied < MEGABYTES / 2, f"{copied} MiB were copied, of {MEGABYTES}")
             rnbd.check(load.running, "the I/O ended by itself")
-        lose(lab, lab.server2, mirror)
+        lose(lab, lab.server2, guide)
         lab.client.run("touch /tmp/stop")
         rnbd.check(lab.client.wait(load).ok, "I/O met an error")
-        rnbd.write(lab.client, "/sys/block/md0/md/sync_action", "check")
-        synced(lab)
-        rnbd.equal(rnbd.read(lab.client, "/sys/block/md0/md/mismatch_cnt"), "0", "sectors in which the halves differ")
+        mirror.equal_halves(lab.client)
     finally:
         lab.client.try_run("mdadm -q --stop /dev/md0\nudevadm control --exit", 60)
     lab.client.run("rnbdadm unmap --all")

@@ -175,6 +175,32 @@ TEST(MinInflight, EqualsTakeTurns)
 	EXPECT_EQ(next(&paths[0]), nullptr);
 }
 
+// Who has one request at a time pays for one path, however many there are.
+TEST(MinInflight, AnIdlePathInTurnEndsTheSearch)
+{
+	std::vector<Path> paths = {{true, 0}, {true, 0}, {false, 0}, {true, 0}, {true, 3}};
+	unsigned looks = 0;
+	const auto next = [&](const Path *last) {
+		looks = 0;
+		return choose_least_in_turn(paths, last, usable, [&](const Path &path) {
+			looks++;
+			return path.load;
+		});
+	};
+	EXPECT_EQ(next(&paths[0]), &paths[1]);
+	EXPECT_EQ(looks, 1u);
+	EXPECT_EQ(next(&paths[1]), &paths[3]);
+	EXPECT_EQ(looks, 1u);
+	EXPECT_EQ(next(&paths[3]), &paths[0]);
+	EXPECT_EQ(looks, 2u);
+	// With no idle one each is looked at once, the last one too.
+	for (Path &path : paths)
+		path.load += 2;
+	paths[3].load = 1;
+	EXPECT_EQ(next(&paths[3]), &paths[3]);
+	EXPECT_EQ(looks, 4u);
+}
+
 TEST(MinLatency, UnmeasuredPathsLose)
 {
 	std::vector<Path> paths = {{true, 0}, {true, 900}, {true, 700}};

@@ -80,9 +80,10 @@ template <class T> constexpr T *path_of(T *path)
 }
 } // namespace detail
 
-// The choice functions walk `paths` once; it is anything that a range-for can walk, of paths or of
-// pointers to them. usable(path) says whether the path may be used (CONNECTED, not tried). They
-// return a pointer to the path, or nullptr if none is usable.
+// `paths` of the choice functions is anything that a range-for can walk, of paths or of pointers
+// to them; it may change meanwhile, as a list under RCU does. usable(path) says whether the path
+// may be used (CONNECTED, not tried). They return a pointer to the path, or nullptr if none is
+// usable.
 
 // The first usable path behind `last`, wrapping around; the first usable one if `last` is not in
 // the range. `last` is compared and never dereferenced, so it may be stale.
@@ -115,21 +116,29 @@ constexpr auto choose_least_in_turn(Range &&paths, const void *last, Usable &&us
 {
 	decltype(detail::path_of(*paths.begin())) best = nullptr;
 	u64 best_load = 0;
-	bool behind = false;
-	bool best_behind = false;
+	// True if none can be better: a path without a load, as none before it in the circle is.
+	const auto is_best = [&](auto path) {
+		if (!usable(*path))
+			return false;
+		const u64 value = static_cast<u64>(load(*path));
+		if (!best || value < best_load) {
+			best = path;
+			best_load = value;
+		}
+		return value == 0;
+	};
+	auto at = paths.begin();
+	const auto end = paths.end();
+	while (at != end && detail::path_of(*at) != last)
+		++at;
+	if (at != end)
+		for (++at; at != end; ++at)
+			if (is_best(detail::path_of(*at)))
+				return best;
 	for (auto &&element : paths) {
 		auto path = detail::path_of(element);
-		if (usable(*path)) {
-			const u64 value = static_cast<u64>(load(*path));
-			if (!best || value < best_load ||
-			    (value == best_load && behind && !best_behind)) {
-				best = path;
-				best_load = value;
-				best_behind = behind;
-			}
-		}
-		if (path == last)
-			behind = true;
+		if (is_best(path) || path == last)
+			break;
 	}
 	return best;
 }

@@ -118,7 +118,8 @@ def main(args: argparse.Namespace) -> int:
         chosen = [known[name] for name in select(args.stack, list(known), "stack")]
         grid = {load.name: load for load in workload.grid(tuple(args.depth) or (32, 1))}
         loads = [grid[name] for name in select(args.load, list(grid), "load")]
-        figures = rounds.run(lab, chosen, [Section("random", "", tuple(loads))], args.rounds)
+        section = Section("random", "", tuple(loads), nics=tuple(range(args.paths)))
+        figures = rounds.run(lab, chosen, [section], args.rounds)
         problems = session.judge(lab)
     finally:
         lab.close()

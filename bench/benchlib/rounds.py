@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from vmlab.lab import Lab
+from vmlab.lab import NICS, Lab
 
 from . import session
 from .goals import Figures
@@ -33,7 +33,7 @@ def run(lab: Lab, chosen: list[Stack], sections: list[Section], count: int, list
             meter = None
             lab.shutdown()
         if not meter:
-            lab.boot()
+            lab.boot(nics=max(NICS, *(len(s.nics) for s in sections)))
             meter = Meter(lab)
             backing = session.disks(lab, max(s.disks for s in sections))
             for stack in chosen:

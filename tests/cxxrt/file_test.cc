@@ -24,7 +24,10 @@ struct Finder {
 	{
 		fs_struct *const before = current->fs;
 		file_size = read_file(kBootId, text, sizeof(text));
-		folder_ok = list_folder("/proc/sys/kernel", [&](TextView) { entries++; }).ok();
+		folder_ok =
+		    list_folder("/proc/sys/kernel", Folder::OnlyOfSome,
+				[&](TextView, unsigned int type) { entries += type == DT_REG; })
+			.ok();
 		{
 			const ProgramPaths outer;
 			const ProgramPaths inner;

@@ -65,26 +65,37 @@ template <class F> struct FolderLister {
 	bool called;
 
 	static bool entry(dir_context *context, const char *name, int size, loff_t, u64,
-			  unsigned int)
+			  unsigned int type)
 	{
 		auto *self = container_of(context, FolderLister, context);
 		self->called = true;
 		const TextView text(name, static_cast<usize>(size));
 		if (!(text == TextView(".")) && !(text == TextView("..")))
-			(*self->f)(text);
+			(*self->f)(text, type);
 		return true;
 	}
 };
 } // namespace detail
 
-// f(name) for each entry of the folder, which is locked meanwhile. ENOTDIR, also for a link to a
-// folder, ENOENT, ... May sleep.
-template <class F> Status list_folder(const char *path, const F &f)
+// Whether anybody may make entries in a folder.
+enum class Folder : u8 {
+	Any,
+	OnlyOfSome,
+};
+
+// f(name, type) for each entry of the folder, which is locked meanwhile; `type` is DT_REG and such,
+// or DT_UNKNOWN. ENOTDIR, also for a link to a folder, EACCES if it is none that is wanted, ENOENT,
+// ... May sleep.
+template <class F> Status list_folder(const char *path, Folder wanted, const F &f)
 {
 	const ProgramPaths scope;
 	file *opened = filp_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (IS_ERR(opened))
 		return Error::from_code(PTR_ERR(opened));
+	if (wanted == Folder::OnlyOfSome && file_inode(opened)->i_mode & S_IWOTH) {
+		filp_close(opened, nullptr);
+		return err::eacces;
+	}
 	using Lister = detail::FolderLister<F>;
 	Lister lister{};
 	lister.context.actor = Lister::entry;

@@ -6,10 +6,13 @@
 // that is done by others (device_look.hh), and nobody waits long: for those that look right from
 // outside, which come first, as long as its own user has to; for the others, which are opened only
 // if none of these is it, a moment.
+// Where there are more names or devices than are looked at, no device is found: the one that is
+// seen need not be the only one.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/block.hh>
 #include <cxxrt/file.hh>
+#include <cxxrt/log.hh>
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
 #include <rnbd/server/device_look.hh>
@@ -23,8 +26,8 @@ using cxxrt::Array;
 using cxxrt::TextWriter;
 
 constexpr u32 kMaxDepth = 4;
-constexpr u32 kMaxDevices = 1024;
-constexpr usize kMaxNames = 1u << 18; // bytes, of one folder
+constexpr u32 kMaxDevices = 16384;
+constexpr usize kMaxNames = 1u << 20; // bytes, of one folder
 constexpr unsigned int kOfTheRightMs = 20'000;
 constexpr unsigned int kOfOthersMs = 2'000;
 
@@ -42,15 +45,19 @@ public:
 		if (out.text() == TextView("/."))
 			TRY(append("dev"));
 		TRY(look_into(0));
+		if (!complete_)
+			return {};
 		open_those(true);
 		if (!matches_)
 			open_those(false);
 		return {};
 	}
+	// Whether all were looked at.
+	bool complete() const { return complete_; }
 	// ENOENT if there is none, or it is not certain which.
 	Result<dev_t> found() const
 	{
-		if (matches_ != 1)
+		if (!complete_ || matches_ != 1)
 			return err::enoent;
 		return found_;
 	}
@@ -67,14 +74,22 @@ private:
 		return {};
 	}
 
-	// What path_ leads to. The names first: the folder is locked while it is listed.
+	// What path_ leads to. The names first: the folder is locked while it is listed. Where
+	// anybody may make links and folders, nobody is told where a disk is.
 	Status look_into(u32 depth)
 	{
-		Array<char> names = TRY(Array<char>::create(kMaxNames));
+		if (!names_[depth].size())
+			names_[depth] = TRY(Array<char>::create(kMaxNames));
+		const Array<char> &names = names_[depth];
+		const auto wanted = depth ? cxxrt::Folder::OnlyOfSome : cxxrt::Folder::Any;
 		usize used = 0;
-		TRY(cxxrt::list_folder(path_, [&](TextView name) {
-			if (used + name.size() + 1 > names.size())
+		TRY(cxxrt::list_folder(path_, wanted, [&](TextView name, unsigned int type) {
+			if (type == DT_REG || type == DT_CHR)
 				return;
+			if (used + name.size() + 1 > names.size()) {
+				complete_ = false;
+				return;
+			}
 			__builtin_memcpy(names.begin() + used, name.data(), name.size());
 			used += name.size() + 1;
 		}));
@@ -93,10 +108,12 @@ private:
 	void look_at(u32 depth)
 	{
 		const Result<dev_t> number = cxxrt::block_device_at(path_);
-		if (number.ok())
+		if (number.ok()) {
 			note(number.value());
-		else if (number.code() == -ENOTBLK && depth + 1 < kMaxDepth)
-			static_cast<void>(look_into(depth + 1)); // if it is a folder
+		} else if (number.code() == -ENOTBLK && depth + 1 < kMaxDepth) {
+			if (look_into(depth + 1).code() == -ENOMEM) // else it is no folder
+				complete_ = false;
+		}
 	}
 
 	void note(dev_t number)
@@ -104,8 +121,11 @@ private:
 		for (u32 i = 0; i < devices_; i++)
 			if (seen_[i] == number)
 				return;
-		if (devices_ < kMaxDevices)
-			seen_[devices_++] = number;
+		if (devices_ == kMaxDevices) {
+			complete_ = false;
+			return;
+		}
+		seen_[devices_++] = number;
 	}
 
 	void open_those(bool that_look_right)
@@ -128,9 +148,11 @@ private:
 	DeviceLooks &looks_;
 	char path_[kPathSize];
 	usize size_ = 0;
+	Array<char> names_[kMaxDepth]; // of the folders on the way to path_
 	Array<dev_t> seen_;
 	u32 devices_ = 0;
 	u32 matches_ = 0;
+	bool complete_ = true;
 	dev_t found_ = 0;
 };
 
@@ -142,6 +164,9 @@ Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, con
 	const Wwid wanted = TRY(parse_wwid_name(name.view()));
 	cxxrt::Box<Search> search = TRY(cxxrt::make_box<Search>(GFP_KERNEL, wanted, looks));
 	TRY(search->start(TextView::of(search_path), session));
+	if (!search->complete())
+		log_warning_limited(name.c_str(), "Beneath %s are more devices than are looked at",
+				    search_path);
 	return search->found();
 }
 

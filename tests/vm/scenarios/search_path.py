@@ -19,6 +19,22 @@ def once(lab: Lab, device: str, session: str, sectors: int) -> None:
     rnbd.unmap(lab, name)
 
 
+def many(lab: Lab, below: str) -> None:
+    """A disk is found by its wwid among thousands of nodes; among more than are looked at it cannot be told."""
+    one = rnbd.named_disk(lab.server, below, "one", "TEST-33")
+    # Nodes of no devices, on both sides of the one that is looked for, in whatever order they are listed.
+    make = ("python3 -c 'import os, sys\nfor n in range(int(sys.argv[1]), int(sys.argv[2])):\n"
+            " os.mknod(f\"/dev/many/{n}\", 0o60600, os.makedev(300, n))'")
+    lab.server.run(f"mkdir /dev/many\n{make} 0 1500\ncp -aL {one} /dev/many/it\n{make} 1500 3000", 60)
+    rnbd.load_server(lab, search="/dev/many")
+    rnbd.unmap(lab, rnbd.map_device(lab, "wwid:dm.TEST-33", "alice"))
+    lab.server.run(f"{make} 3000 17000", 60)
+    refuse(lab, "wwid:dm.TEST-33", "alice")
+    rnbd.check("more devices than are looked at" in lab.server.log(), "the server's log does not say why")
+    rnbd.unload_server(lab)
+    lab.server.run("rm -r /dev/many\ndmsetup remove --noudevsync --retry one")
+
+
 def run(lab: Lab) -> None:
     one = rnbd.null_disk(lab.server, "nullb7", 16)
     two = rnbd.null_disk(lab.server, "nullb8", 24)
@@ -42,6 +58,8 @@ def run(lab: Lab) -> None:
     once(lab, "disk", "alice", 24 << 11)
     rnbd.unload_server(lab)
 
+    if lab.ours("server") and lab.ours("client"):
+        many(lab, one)
     if lab.ours("server"):  # in-tree loses what follows the token
         rnbd.load_server(lab, search="/run/x/%SESSNAME%/end")
         once(lab, "disk", "bob", 16 << 11)

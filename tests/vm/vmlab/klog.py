@@ -33,6 +33,14 @@ KNOWN = [re.compile(p) for p in (
     r"kmemleak: (Kernel memory leak detector|Automatic memory scanning)",
 )]
 
+# Reports from `cut here` to `end trace`, by what the first line says, that are of other people's code and mean nothing.
+KNOWN_REPORTS = [re.compile(p) for p in (
+    # 6.1 copies a message of dlm to memory that is as long as it is, but is said to be as long as its head.
+    r"memcpy: detected field-spanning write .* at fs/dlm/requestqueue\.c:",
+)]
+REPORT = re.compile(r"^[^\n]*\[ cut here \]-*\n((?:(?![^\n]*\[ cut here \])[^\n]*\n)+?)[^\n]*---\[ end trace [^\n]*\n",
+                    re.MULTILINE)
+
 # Objects that kmemleak reports, by a function that allocated them, which are leaks of others.
 KNOWN_LEAKS = [re.compile(p) for p in (
     # 6.1 forgets the name of a cache's folder when adding it fails for lack of memory.
@@ -48,10 +56,22 @@ TAINT = {0: "P", 1: "F", 2: "S", 3: "R", 4: "M", 5: "B", 6: "U", 7: "D", 8: "A",
 HARMLESS_TAINT = "OEN"  # out of tree, unsigned, in-kernel test (KUnit) has run
 
 
+def _is_known(report: re.Match[str]) -> bool:
+    return any(p.search(report[1].partition("\n")[0]) for p in KNOWN_REPORTS)
+
+
+def has_known_report(text: str) -> bool:
+    return any(_is_known(report) for report in REPORT.finditer(text))
+
+
+def _without_known(text: str) -> str:
+    return REPORT.sub(lambda report: "" if _is_known(report) else report[0], text)
+
+
 def findings(text: str) -> list[str]:
     """The lines of a log that no healthy run prints."""
     bad = []
-    for line in text.splitlines():
+    for line in _without_known(text).splitlines():
         if any(p.search(line) for p in BAD) and not any(p.search(line) for p in KNOWN):
             bad.append(line.strip())
     return bad
@@ -62,7 +82,7 @@ def first_report(text: str, most: int = 60) -> list[str]:
 
     lockdep tells where it noticed last of all, behind the history of every lock that has a part in it.
     """
-    lines = text.splitlines()
+    lines = _without_known(text).splitlines()
     for n, line in enumerate(lines):
         if findings(line):
             report = lines[n:]
@@ -80,7 +100,8 @@ def leaks(report: str) -> list[str]:
     return [o for o in objects if o.strip() and not any(p.search(o) for p in KNOWN_LEAKS)]
 
 
-def taint(value: int) -> str:
-    """The letters of a taint mask that are not harmless; empty when all is well."""
-    letters = "".join(c for bit, c in TAINT.items() if value & 1 << bit)
-    return "".join(c for c in letters if c not in HARMLESS_TAINT)
+def taint(value: int, text: str = "") -> str:
+    """The letters of a taint mask that are not harmless; empty when all is well. A known report in the log of this boot
+    is a warning; any other one shows there, too."""
+    harmless = HARMLESS_TAINT + ("W" if has_known_report(text) else "")
+    return "".join(c for bit, c in TAINT.items() if value & 1 << bit and c not in harmless)

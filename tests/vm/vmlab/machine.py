@@ -276,7 +276,7 @@ class Machine:
             try:
                 told = self.run("cat /proc/sys/kernel/tainted\n"
                                 "grep -s debug_locks /proc/lockdep_stats || true", 10).split()
-                flags = klog.taint(int(told[0]))
+                flags = klog.taint(int(told[0]), self.console_text())
             except (MachineError, ValueError, IndexError) as e:
                 bad.append(f"no answer at the end: {e}")
             else:

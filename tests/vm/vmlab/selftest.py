@@ -83,6 +83,19 @@ class Klog(unittest.TestCase):
         self.assertEqual(klog.first_report("\n".join(history), 6), [*history[:3], "...", *history[11:13]])
         self.assertEqual(klog.first_report("\n".join(history), 20), history)
 
+    def test_known_reports(self) -> None:
+        begin, end = "[  9.1] ---[ cut here ]---\n", "[  9.3] Call Trace:\n[  9.4] ---[ end trace 0 ]---\n"
+        known = (f"{begin}[  9.2] memcpy: detected field-spanning write (size 112) of single field \"&e->request\" at "
+                 f"fs/dlm/requestqueue.c:47 (size 88)\n[  9.2] WARNING: CPU: 0 at fs/dlm/requestqueue.c:47\n{end}")
+        other = known.replace("fs/dlm/requestqueue.c", "fs/gfs2/super.c")
+        self.assertEqual(klog.findings(known), [])
+        self.assertEqual(klog.findings(f"a\n{known}b\n{known}[  9.9] BUG: y\n"), ["[  9.9] BUG: y"])
+        self.assertEqual(klog.findings(other + known), klog.findings(other))
+        self.assertEqual(len(klog.findings(begin + known)), 1)
+        self.assertEqual(len(klog.findings(known.removesuffix(end))), 2)
+        self.assertEqual((klog.taint(1 << 9, known), klog.taint(1 << 9 | 1 << 7, known), klog.taint(1 << 9, other)),
+                         ("", "D", "W"))
+
     def test_leaks(self) -> None:
         known, other = LEAKS.split("---\n")
         self.assertEqual(klog.leaks(known), [])

@@ -2,7 +2,7 @@
 """OCFS2 on a shared disk, as in the guide: two machines write to one file in turn and make files in one folder, one of
 them loses its power, the other goes on, and what either was told is on the disk is there."""
 
-from vmlab import programs, rnbd
+from vmlab import in_turn, programs, rnbd
 from vmlab.guide import Guide
 from vmlab.lab import Lab
 from vmlab.machine import Machine
@@ -14,41 +14,8 @@ SLOW = True
 BY_HAND = True  # minutes: `make cluster`
 TREE = rnbd.CONFIGURED
 MEGABYTES = 256
-BLOCK = 4096
 # As the guide has it, until the heartbeats on the disk count as missed, and what an emulated machine does then.
 DEAD = 60 + 90
-STEPS = 12
-
-# Blocks of one file in turn with the other machine, so that each needs the lock and the pages of the other one all
-# the time; and a file of its own for each. Says what is on the disk for good.
-WRITER = """cd /srv
-rm -f /share/enough
-n=$(cat /share/acknowledged 2>/dev/null || echo 0)
-while [ ! -e /share/enough ]; do
-    n=$((n + 1))
-    printf '%0{size}d\\n' $n | dd of=common bs={block} seek=$((2 * n + {node})) conv=notrunc,fsync 2>/dev/null
-    echo $n >files/{node}.$n
-    sync files/{node}.$n files
-    echo $n >/share/new
-    mv /share/new /share/acknowledged
-done"""
-
-CHECK = """import os, sys
-steps = [int(word) for word in sys.argv[1:]]
-with open("/srv/common", "rb") as common:
-    for node, last in enumerate(steps):
-        for n in range(1, last + 1):
-            common.seek((2 * n + node) * {block})
-            got = common.read({block})
-            assert got == b"%0{size}d\\n" % n, (node, n, got[-20:])
-            with open(f"/srv/files/{{node}}.{{n}}") as file:
-                assert file.read() == f"{{n}}\\n", (node, n)
-print(len(os.listdir("/srv/files")))
-"""
-
-
-def acknowledged(machine: Machine) -> int:
-    return int(machine.run("cat /share/acknowledged 2>/dev/null || echo 0"))
 
 
 def join(lab: Lab, guide: Guide, machine: Machine) -> str:
@@ -67,11 +34,6 @@ def join(lab: Lab, guide: Guide, machine: Machine) -> str:
     return f"mkdir -p /srv\n{mount}"
 
 
-def check(machine: Machine, *steps: int) -> None:
-    machine.run(f"cat >/run/check.py <<'END'\n{CHECK.format(block=BLOCK, size=BLOCK - 1)}\nEND\n"
-                f"python3 /run/check.py {' '.join(map(str, steps))}", 300)
-
-
 def run(lab: Lab) -> None:
     nodes = [lab.client, lab.client2]
     null = rnbd.null_disk(lab.server, megabytes=MEGABYTES)
@@ -87,29 +49,11 @@ def run(lab: Lab) -> None:
     nodes[1].run("udevadm trigger --settle /dev/rnbd0")
     for node, command in zip(nodes, mount):
         node.run(command, 120)
-    nodes[0].run("mkdir /srv/files")
-    work = [node.spawn(WRITER.format(node=n, block=BLOCK, size=BLOCK - 1), 1200) for n, node in enumerate(nodes)]
-    for node in nodes:
-        rnbd.wait_until(node, f"[ $(cat /share/acknowledged) -ge {STEPS} ]", 240, f"{node.name} writes")
-    last = acknowledged(nodes[1])
-    nodes[1].kill()
-    before = acknowledged(nodes[0])
-    took = rnbd.wait_until(nodes[0], f"[ $(cat /share/acknowledged) -ge {before + STEPS} ]", DEAD,
-                           "the one that is left goes on")
-    print(f"# it went on after {took:.0f} s of the machine's clock", flush=True)
-    check(nodes[0], acknowledged(nodes[0]), last)
-    lab.reboot(nodes[1].name)
-    command = join(lab, guide, nodes[1])
-    nodes[1].run(command, 120)
-    rnbd.write(nodes[1], "/share/acknowledged", str(last))
-    again = nodes[1].spawn(WRITER.format(node=1, block=BLOCK, size=BLOCK - 1), 600)
-    rnbd.wait_until(nodes[1], f"[ $(cat /share/acknowledged) -ge {last + STEPS} ]", 240, "it writes again")
-    for node, job in zip(nodes, (work[0], again)):
-        node.run("touch /share/enough")
-        rnbd.check(node.wait(job).ok, f"{node.name}: the writer failed")
-    done = [acknowledged(node) for node in nodes]
-    for node in nodes:
-        check(node, *done)
+
+    def rejoin(node: Machine) -> None:
+        node.run(join(lab, guide, node), 120)
+
+    in_turn.work(lab, nodes, DEAD, rejoin)
     for node in nodes:
         node.run("umount /srv", 120)
     told = nodes[0].run("fsck.ocfs2 -fn /dev/rnbd0", 120)

@@ -138,7 +138,7 @@ cluster: rnbdadm
 	$(if $(FROM),rm -rf build/older && mkdir -p build/older && git archive '$(FROM)' | tar -x -C build/older)
 	$(if $(FROM),$(lab) $(MAKE) -C build/older modules)
 	$(lab) $(if $(FROM),OLDER='$(CURDIR)/build/older') tests/vm/run --logs build/cluster \
-		cluster moving-server two-servers four-machines multipath-tools ocfs2 live-migration many-sessions
+		cluster moving-server two-servers four-machines multipath-tools ocfs2 gfs2 live-migration many-sessions
 
 # SOAK_SECONDS, SEED, FAULTS: see the scenario.
 soak:

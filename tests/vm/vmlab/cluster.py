@@ -6,18 +6,23 @@ No systemd starts the daemons there: this does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import debian, programs, rnbd
+from .admin import Admin
+from .guide import Guide
 from .lab import Lab
 from .machine import Machine
 
 PACKAGES = ["pacemaker", "pacemaker-cli-utils", "corosync", "sbd", "pcs"]
 FENCE = {debian.TRIXIE.name: "fence-agents-sbd"}  # an agent for each device, which Debian 12 has in one package
+SBD_WWID = "LVM-sbd"
 NIC = 1  # the network of the cluster; the disks are on the other one
 
 # Of /srv, the file system of a service: says what is on the disk for good.
 WRITER = """cd /srv
 n=$(tail -n 1 log 2>/dev/null || :)
-while n=$((n + 1)); do
+while [ ! -e /share/enough ] && n=$((n + 1)); do
     echo $n >>log
     sync log
     echo $n >/share/new
@@ -54,10 +59,46 @@ def corosync(nodes: list[Machine]) -> str:
             "logging {\nto_syslog: no\nto_logfile: yes\nlogfile: /var/log/corosync.log\n}\n")
 
 
-def prepare(lab: Lab, machine: Machine) -> None:
-    """The programs, and what the packages' scripts do."""
-    programs.install(lab, machine, [*PACKAGES, FENCE.get(debian.codename(), "fence-agents")])
+def prepare(lab: Lab, machine: Machine, more: Sequence[str] = ()) -> None:
+    """The programs, also of `more` packages, and what the packages' scripts do."""
+    programs.install(lab, machine, [*PACKAGES, FENCE.get(debian.codename(), "fence-agents"), *more])
     machine.run(PREPARE, 120)
+
+
+def configure(admin: Admin, *lines: str) -> None:
+    admin.configure("\n".join(lines) + "\n")
+    admin.run("check")
+    admin.run("apply", limit=120)
+
+
+def places(lab: Lab) -> dict[str, str]:
+    """What stands for words of the guide's chapter on Pacemaker."""
+    return {"rnbd-WWID": f"rnbd-dm.{SBD_WWID}", "/dev/vg0/sbd": "/dev/mapper/sbd", "192.0.2.10": lab.server.address()}
+
+
+def serve(lab: Lab, guide: Guide, *lines: str) -> None:
+    """The server has sbd's disk as that chapter has it, and the exports of these lines."""
+    rnbd.named_disk(lab.server, rnbd.null_disk(lab.server, "nullb7", megabytes=64), "sbd", SBD_WWID)
+    rnbd.load_server(lab)
+    configure(Admin(lab.server), *lines, *guide.block("On the server an export"))
+
+
+def equip(node: Machine, guide: Guide) -> None:
+    """What one that is prepared has before its daemons start, as that chapter has it."""
+    node.run("modprobe rnbd_client")
+    configure(Admin(node, "/usr/sbin/rnbdadm"),
+              *(line.replace("node1", node.name) for line in guide.block("On each machine of the cluster")))
+    node.run("udevadm settle")
+    rnbd.equal(node.run("rnbdadm list devices -o csv --no-header -c wwid").strip(), f"dm.{SBD_WWID}", "wwid")
+    node.run("cat >/etc/default/sbd <<'END'\n" + "\n".join(guide.block("and in `/etc/default/sbd`")) + "\nEND")
+
+
+def found(nodes: list[Machine], guide: Guide) -> None:
+    """The first start of machines that are equipped."""
+    create, enable = guide.block("Once, and then on each machine")
+    nodes[0].run(create)
+    rnbd.equal(enable, "systemctl enable sbd", "what join() does")
+    start(nodes)
 
 
 def start(nodes: list[Machine]) -> None:

@@ -33,7 +33,7 @@ cryptomgr ext4 xfs ocfs2 ocfs2_stack_o2cb vfat nls_cp437 nls_ascii nls_iso8859_1
 crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem sch_prio cls_u32 dummy
 nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs
 virtio_blk overlay autofs4
-softdog esp4 esp6 xfrm_user macsec gcm ghash_generic ctr seqiv drbg jitterentropy_rng sha512_generic
+dlm gfs2 softdog esp4 esp6 xfrm_user macsec gcm ghash_generic ctr seqiv drbg jitterentropy_rng sha512_generic
 """.split()
 
 # The kernel's own RNBD, where it is built: an opaque peer.

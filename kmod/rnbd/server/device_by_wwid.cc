@@ -5,9 +5,9 @@
 // name. Which one it is shows when it is open. A disk that hangs may hold up whoever opens it, so
 // that is done by others (device_look.hh), and nobody waits long: for those that look right from
 // outside, which come first, as long as its own user has to; for the others, which are opened only
-// if none of these is it, a moment.
-// Where there are more names or devices than are looked at, no device is found: the one that is
-// seen need not be the only one.
+// if none of these is it, a moment each, and not long for all of them together.
+// Where there is more than is looked at, no device is found: the one that is seen need not be the
+// only one.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/block.hh>
@@ -30,6 +30,7 @@ constexpr u32 kMaxDevices = 16384;
 constexpr usize kMaxNames = 1u << 20; // bytes, of one folder
 constexpr unsigned int kOfTheRightMs = 20'000;
 constexpr unsigned int kOfOthersMs = 2'000;
+constexpr unsigned int kOfAllOthersMs = 20'000;
 
 class Search {
 public:
@@ -47,9 +48,9 @@ public:
 		TRY(look_into(0));
 		if (!complete_)
 			return {};
-		open_those(true);
+		open_that_look_right();
 		if (!matches_)
-			open_those(false);
+			open_others();
 		return {};
 	}
 	// Whether all were looked at.
@@ -111,7 +112,10 @@ private:
 		if (number.ok()) {
 			note(number.value());
 		} else if (number.code() == -ENOTBLK && depth + 1 < kMaxDepth) {
-			if (look_into(depth + 1).code() == -ENOMEM) // else it is no folder
+			// What is no folder, is gone, or may be written to by anybody is passed
+			// over.
+			const int code = look_into(depth + 1).code();
+			if (code && code != -ENOTDIR && code != -ENOENT && code != -EACCES)
 				complete_ = false;
 		}
 	}
@@ -128,11 +132,23 @@ private:
 		seen_[devices_++] = number;
 	}
 
-	void open_those(bool that_look_right)
+	void open_that_look_right()
 	{
 		for (u32 i = 0; i < devices_; i++)
-			if ((identify_unopened(seen_[i]) == wanted_) == that_look_right)
-				compare(seen_[i], that_look_right ? kOfTheRightMs : kOfOthersMs);
+			if (identify_unopened(seen_[i]) == wanted_)
+				compare(seen_[i], kOfTheRightMs);
+	}
+	void open_others()
+	{
+		const unsigned long end = jiffies + msecs_to_jiffies(kOfAllOthersMs);
+		for (u32 i = 0; i < devices_; i++) {
+			if (time_after(jiffies, end)) {
+				complete_ = false;
+				return;
+			}
+			if (!(identify_unopened(seen_[i]) == wanted_))
+				compare(seen_[i], kOfOthersMs);
+		}
 	}
 
 	void compare(dev_t number, unsigned int patience_ms)

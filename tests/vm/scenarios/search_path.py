@@ -20,7 +20,8 @@ def once(lab: Lab, device: str, session: str, sectors: int) -> None:
 
 
 def many(lab: Lab, below: str) -> None:
-    """A disk is found by its wwid among thousands of nodes; among more than are looked at it cannot be told."""
+    """A disk is found by its wwid among thousands of nodes; among more than are looked at it cannot be told. Nobody
+    waits long for one that is not there, and who may make entries in a folder below has no say."""
     one = rnbd.named_disk(lab.server, below, "one", "TEST-33")
     # Nodes of no devices, on both sides of the one that is looked for, in whatever order they are listed.
     make = ("python3 -c 'import os, sys\nfor n in range(int(sys.argv[1]), int(sys.argv[2])):\n"
@@ -28,9 +29,21 @@ def many(lab: Lab, below: str) -> None:
     lab.server.run(f"mkdir /dev/many\n{make} 0 1500\ncp -aL {one} /dev/many/it\n{make} 1500 3000", 60)
     rnbd.load_server(lab, search="/dev/many")
     rnbd.unmap(lab, rnbd.map_device(lab, "wwid:dm.TEST-33", "alice"))
-    lab.server.run(f"{make} 3000 17000", 60)
+    # The kernel asks for a module for each of these.
+    refuse(lab, "wwid:dm.NOT-THERE", "alice")
+    more = make.replace("/dev/many/", "/dev/many/anybody/")
+    lab.server.run(f"mkdir -m 1777 /dev/many/anybody\n{more} 3000 17000", 60)
+    rnbd.unmap(lab, rnbd.map_device(lab, "wwid:dm.TEST-33", "alice"))
+    told = "grep -c 'more devices than are looked at' || true"
+    before = int(lab.server.run(f"dmesg | {told}"))
+    lab.server.run("chmod 755 /dev/many/anybody")
     refuse(lab, "wwid:dm.TEST-33", "alice")
-    rnbd.check("more devices than are looked at" in lab.server.log(), "the server's log does not say why")
+    rnbd.equal(int(lab.server.run(f"dmesg | {told}")), before + 1, "words of why in the server's log")
+    # As many bytes of names, of one device.
+    links = make.replace("os.mknod", "os.symlink").replace('f\"/dev/many/{n}\", 0o60600, os.makedev(300, n)',
+                                                           '\"it\", f\"/dev/many/{n:0200}\"')
+    lab.server.run(f"rm -r /dev/many/anybody\n{links} 0 5500", 60)
+    refuse(lab, "wwid:dm.TEST-33", "alice")
     rnbd.unload_server(lab)
     lab.server.run("rm -r /dev/many\ndmsetup remove --noudevsync --retry one")
 

@@ -41,6 +41,8 @@ KNOWN_REPORTS = [re.compile(p) for p in (
 REPORT = re.compile(r"^[^\n]*\[ cut here \]-*\n((?:(?![^\n]*\[ cut here \])[^\n]*\n)+?)[^\n]*---\[ end trace [^\n]*\n",
                     re.MULTILINE)
 
+OF_EACH_REPORT = re.compile(r"WARNING: .* at fs/dlm/|Modules linked in|Call Trace")
+
 # Objects that kmemleak reports, by a function that allocated them, which are leaks of others.
 KNOWN_LEAKS = [re.compile(p) for p in (
     # 6.1 forgets the name of a cache's folder when adding it fails for lack of memory.
@@ -56,8 +58,15 @@ TAINT = {0: "P", 1: "F", 2: "S", 3: "R", 4: "M", 5: "B", 6: "U", 7: "D", 8: "A",
 HARMLESS_TAINT = "OEN"  # out of tree, unsigned, in-kernel test (KUnit) has run
 
 
+def _bad(line: str) -> bool:
+    return any(p.search(line) for p in BAD) and not any(p.search(line) for p in KNOWN)
+
+
 def _is_known(report: re.Match[str]) -> bool:
-    return any(p.search(report[1].partition("\n")[0]) for p in KNOWN_REPORTS)
+    """With nothing of another report in its midst."""
+    what, *rest = report[1].splitlines()
+    return (any(p.search(what) for p in KNOWN_REPORTS)
+            and sum(map(_bad, rest)) == sum(bool(OF_EACH_REPORT.search(line)) for line in rest) <= 3)
 
 
 def has_known_report(text: str) -> bool:
@@ -72,7 +81,7 @@ def findings(text: str) -> list[str]:
     """The lines of a log that no healthy run prints."""
     bad = []
     for line in _without_known(text).splitlines():
-        if any(p.search(line) for p in BAD) and not any(p.search(line) for p in KNOWN):
+        if _bad(line):
             bad.append(line.strip())
     return bad
 

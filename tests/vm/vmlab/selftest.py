@@ -92,6 +92,9 @@ class Klog(unittest.TestCase):
         self.assertEqual(klog.findings(f"a\n{known}b\n{known}[  9.9] BUG: y\n"), ["[  9.9] BUG: y"])
         self.assertEqual(klog.findings(other + known), klog.findings(other))
         self.assertEqual(len(klog.findings(begin + known)), 1)
+        within = known.replace("[  9.3]", "[  9.3] BUG: y\n[  9.3]", 1)
+        self.assertEqual(len(klog.findings(within)), 4)
+        self.assertEqual(klog.taint(1 << 9, within), "W")
         self.assertEqual(len(klog.findings(known.removesuffix(end))), 2)
         self.assertEqual((klog.taint(1 << 9, known), klog.taint(1 << 9 | 1 << 7, known), klog.taint(1 << 9, other)),
                          ("", "D", "W"))

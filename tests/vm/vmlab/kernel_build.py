@@ -45,7 +45,7 @@ RECIPES = {
                   "linux"),
 }
 # One source tree serves all.
-PATCHES = ("uml-xstate.patch", "rxe-timers.patch")
+PATCHES = ("uml-xstate.patch", "uml-faults.patch", "rxe-timers.patch")
 MORE_PATCHES = {"6.12": ("uml-vector.patch", "kasan-quarantine.patch", "rxe-gsi.patch")}  # of one series
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """GFS2 on a volume of a shared disk, with lvmlockd, dlm, Pacemaker and sbd of Debian, as in the guide: two machines
-write to one file in turn and make files in one folder, one of them loses its power, the other goes on, and what either
-was told is on the disk is there. A volume that a machine has for itself is refused to the other until it is lost."""
+write to one file in turn and make files in one folder, one of them loses its power or all of its networks, the other
+goes on, and what either was told is on the disk is there. So it is when the server is away for a minute, and nothing
+else comes of that. A volume that a machine has for itself is refused to the other until it is lost."""
 
 from pathlib import Path
 
@@ -14,10 +15,14 @@ OURS = ("client", "server")
 KINDS = ("stock",)
 MORE = ("client2",)
 SLOW = True
+VARIANTS: dict[str, dict[str, object]] = {what: {"lost": what} for what in ("power", "networks")}
 BY_HAND = True  # minutes: `make cluster`
 # Until Corosync misses the machine and agrees on that, sbd's message counts as read, dlm and GFS2 have repaired what it
 # had, and for all that an emulated machine does then.
 DEAD = 10 + 12 + 20 + 120
+AWAY = 60
+# Its sbd has neither disk nor cluster: Corosync agrees on that, and the watchdog ends.
+SEES_NOTHING = 10 + 12 + 10 + 30
 
 
 def join(lab: Lab, guide: Guide, pool: Guide, node: Machine) -> None:
@@ -44,7 +49,7 @@ def alone(nodes: list[Machine]) -> None:
     rnbd.check(not told.ok and "locked by other host" in told.out, f"a second machine has it: {told.out}")
 
 
-def service(lab: Lab, guide: Guide, pool: Guide, nodes: list[Machine]) -> None:
+def service(lab: Lab, guide: Guide, pool: Guide, nodes: list[Machine], lost: str) -> None:
     for begin in ("The disk and the locks", "Then, when they have started", "and the file system, mounted"):
         for command in pool.block(begin):
             nodes[0].run(command.replace("node1", nodes[0].name), 180)
@@ -58,7 +63,16 @@ def service(lab: Lab, guide: Guide, pool: Guide, nodes: list[Machine]) -> None:
         cluster.join(node, nodes)
         mounted(node)
 
-    in_turn.work(lab, nodes, DEAD, rejoin)
+    def lose(node: Machine) -> None:
+        if lost == "power":
+            node.kill()
+            return
+        for nic in (0, cluster.NIC):
+            node.set_link(nic, False)
+        cluster.was_reset(node, nodes[0], SEES_NOTHING)
+
+    # For longer than monitors have patience by themselves.
+    in_turn.work(lab, nodes, DEAD, rejoin, lambda: cluster.away(lab, AWAY), lose)
     nodes[0].run("lvchange --activate ey pool/alone\nlvchange --activate n pool/alone", 60)
     nodes[0].run("pcs resource disable files-fs --wait=180", 200)
     nodes[0].run("fsck.gfs2 -n /dev/pool/files", 120)
@@ -67,7 +81,7 @@ def service(lab: Lab, guide: Guide, pool: Guide, nodes: list[Machine]) -> None:
         node.run("rnbdadm unmap --all")
 
 
-def run(lab: Lab) -> None:
+def run(lab: Lab, lost: str) -> None:
     nodes = [lab.client, lab.client2]
     guide = Guide("Pacemaker", cluster.places(lab))
     pool = Guide("GFS2 and shared LVM", {**cluster.places(lab), "/dev/vg0/pool": "/dev/mapper/pool", "400G": "320M"})
@@ -75,11 +89,11 @@ def run(lab: Lab) -> None:
     cluster.serve(lab, guide, *pool.block("On the server an export"))
     for node in nodes:
         join(lab, guide, pool, node)
-    cluster.found(nodes, guide)
+    cluster.start_first(nodes, guide)
     for command in guide.block("Fencing by that disk"):
         nodes[0].run(command, 120)
     try:
-        service(lab, guide, pool, nodes)
+        service(lab, guide, pool, nodes, lost)
     except (MachineError, AssertionError) as e:
         told = "".join(f"{node.name}:\n{cluster.story(node)}" for node in nodes if node.alive)
         raise AssertionError(f"{e}\n{told}") from e

@@ -93,7 +93,7 @@ def equip(node: Machine, guide: Guide) -> None:
     node.run("cat >/etc/default/sbd <<'END'\n" + "\n".join(guide.block("and in `/etc/default/sbd`")) + "\nEND")
 
 
-def found(nodes: list[Machine], guide: Guide) -> None:
+def start_first(nodes: list[Machine], guide: Guide) -> None:
     """The first start of machines that are equipped."""
     create, enable = guide.block("Once, and then on each machine")
     nodes[0].run(create)
@@ -118,6 +118,24 @@ def join(node: Machine, nodes: list[Machine]) -> None:
              "modprobe softdog\ncorosync\nset -a; . /etc/default/sbd; set +a\n"
              "sbd -I 20 -p /run/sbd.pid watch || { tail -n 20 /var/log/syslog >&2; exit 1; }\n"
              "setsid pacemakerd >/var/log/pacemaker/out 2>&1 </dev/null &", 60)
+
+
+def away(lab: Lab, seconds: int) -> None:
+    """All machines lose the disks, sbd's too, and have them again; the network of the cluster is another one."""
+    lab.server.set_link(0, False)
+    lab.server.run(f"sleep {seconds}", seconds + 60)
+    lab.server.set_link(0, True)
+
+
+def was_reset(machine: Machine, other: Machine, limit: float) -> None:
+    """Within seconds of the other one's clock."""
+    seconds = 0
+    while machine.alive and seconds < limit:
+        other.run("sleep 1")
+        seconds += 1
+    rnbd.check(not machine.alive, f"{machine.name} was not reset within {limit:.0f} s")
+    print(f"# {machine.name} was reset after {seconds} s of the other one's clock", flush=True)
+    machine.kill()
 
 
 def stop(node: Machine) -> None:

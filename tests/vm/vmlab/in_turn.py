@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Two machines at work in one file and one folder of a cluster file system that both have in /srv: what either was told
-is on the disk is there, also when one of them loses its power, and comes back."""
+is on the disk is there, also when one of them is lost, and comes back."""
 
 from __future__ import annotations
 
@@ -48,18 +48,28 @@ def _check(machine: Machine, *steps: int) -> None:
     machine.run(f"cat >/run/check.py <<'END'\n{CHECK}\nEND\npython3 /run/check.py {' '.join(map(str, steps))}", 300)
 
 
-def work(lab: Lab, nodes: list[Machine], dead: float, join: Callable[[Machine], None]) -> None:
+def _goes_on(node: Machine, limit: float, what: str) -> float:
+    return rnbd.wait_until(node, f"[ $(cat /share/acknowledged) -ge {_acknowledged(node) + STEPS} ]", limit, what)
+
+
+def work(lab: Lab, nodes: list[Machine], dead: float, join: Callable[[Machine], None],
+         trouble: Callable[[], None] = lambda: None, lose: Callable[[Machine], None] = Machine.kill) -> None:
     """The whole of it. `dead`: seconds until the one that is left has to go on; `join` gives a machine that has just
-    started the file system again."""
+    started the file system again; `trouble` comes and goes, and both go on; `lose` returns when the machine is down,
+    which has to be before the other one goes on."""
     nodes[0].run("mkdir /srv/files")
     writers = [node.spawn(WRITER.replace("NODE", str(n)), 1200) for n, node in enumerate(nodes)]
     for node in nodes:
         rnbd.wait_until(node, f"[ $(cat /share/acknowledged) -ge {STEPS} ]", 240, f"{node.name} writes")
+    trouble()
+    for node in nodes:
+        _goes_on(node, 240, f"{node.name} goes on")
     last = _acknowledged(nodes[1])
-    nodes[1].kill()
     before = _acknowledged(nodes[0])
-    took = rnbd.wait_until(nodes[0], f"[ $(cat /share/acknowledged) -ge {before + STEPS} ]", dead,
-                           "the one that is left goes on")
+    lose(nodes[1])
+    during = _acknowledged(nodes[0]) - before
+    rnbd.check(during < STEPS, f"it went on before the other one was down: {during} steps")
+    took = _goes_on(nodes[0], dead, "the one that is left goes on")
     print(f"# it went on after {took:.0f} s of the machine's clock", flush=True)
     _check(nodes[0], _acknowledged(nodes[0]), last)
     lab.reboot(nodes[1].name)

@@ -131,7 +131,7 @@ matrix:
 	$(lab) $(MAKE) modules
 	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix
 
-# Everything of more machines than two; the short ones are in `make vm`, too. FROM=COMMIT: an upgrade from that one's
+# Everything of more machines than two. FROM=COMMIT: an upgrade from that one's
 # modules, which must know `rnbdadm server pause`.
 cluster: rnbdadm
 	$(lab) $(MAKE) modules

@@ -7,7 +7,7 @@ set -euo pipefail
 
 PACKAGES=(
 	# building the modules and the in-tree peers; the kernel always by its meta package
-	build-essential linux-headers-amd64 linux-source xz-utils kmod bc bison flex libelf-dev libssl-dev
+	build-essential ccache linux-headers-amd64 linux-source xz-utils kmod bc bison flex libelf-dev libssl-dev
 	# modules of a kernel whose headers ship their types, as 6.12's do
 	pahole
 	# a root of a later release, for modules of that one's kernels

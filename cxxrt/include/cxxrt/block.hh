@@ -230,6 +230,20 @@ template <class Device> bool is_rotational(Device *bdev)
 		return !bdev_nonrot(bdev);
 }
 
+// Whether the block layer adds protection information to the data of its bios, for which it
+// allocates memory. Any context.
+template <class Queue> bool adds_protection_information(const Queue *queue)
+{
+	if constexpr (requires { queue->limits.integrity.metadata_size; })
+		return queue->limits.integrity.metadata_size;
+	else if constexpr (requires { queue->limits.integrity.tuple_size; }) // 6.12
+		return queue->limits.integrity.tuple_size;
+	else if constexpr (requires { queue->integrity.profile; }) // 6.1
+		return queue->integrity.profile;
+	else
+		return false;
+}
+
 // The device's page cache. Any context.
 template <class Device> address_space *page_cache_of(const Device *bdev)
 {

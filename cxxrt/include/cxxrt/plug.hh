@@ -58,4 +58,42 @@ private:
 	bool watching_;
 };
 
+// A base of what is collected for one owner while the thread is plugged. T::plug_ended() is called
+// once, when the plug ends or the thread goes to sleep; T may go in there. It may not sleep. All of
+// it is for the thread itself, in process context.
+template <class T> class PlugCollector {
+public:
+	static bool plugged() { return current->plug != nullptr; }
+	// The collector of this owner in the present plug, which there is; null if there is none.
+	static T *of_plug(const void *owner)
+	{
+		for (list_head *at = current->plug->cb_list.next; at != &current->plug->cb_list;
+		     at = at->next) {
+			blk_plug_cb *cb = list_entry(at, blk_plug_cb, list);
+			if (cb->callback == ended && cb->data == owner)
+				return of(cb);
+		}
+		return nullptr;
+	}
+
+protected:
+	// Joins the present plug, which there is.
+	explicit PlugCollector(void *owner)
+	{
+		callback_.callback = ended;
+		callback_.data = owner;
+		list_add(&callback_.list, &current->plug->cb_list);
+	}
+
+private:
+	static T *of(blk_plug_cb *cb)
+	{
+		return static_cast<T *>(container_of(cb, PlugCollector, callback_));
+	}
+	// The block layer has taken the callback off its list.
+	static void ended(blk_plug_cb *cb, bool) { of(cb)->plug_ended(); }
+
+	blk_plug_cb callback_;
+};
+
 } // namespace cxxrt

@@ -22,10 +22,26 @@ Result<BlockDevice> BlockDevice::open(dev_t number, bool write)
 	return device;
 }
 
-BlockDevice::BlockDevice(cxxrt::OpenBlockDevice opened) : opened_(cxxrt::move(opened))
+namespace {
+
+// Where submit_bio() ends in blk-mq itself, what could sleep in it is known: places in the queue
+// and its freezing, which REQ_NOWAIT covers; queue_rq(), which may sleep with BLK_MQ_F_BLOCKING
+// only; the buffer for protection information, which waits for memory. A bio-based driver runs its
+// own code in there, whatever it says of REQ_NOWAIT: md waits for its superblock. A stacked one
+// hands requests on to other drivers, and its next table may name others yet.
+bool asked_directly(block_device *bdev)
 {
-	const blk_mq_tag_set *tags = bdev_get_queue(get())->tag_set;
-	may_block_ = tags && (tags->flags & BLK_MQ_F_BLOCKING);
+	request_queue *queue = bdev_get_queue(bdev);
+	return queue_is_mq(queue) &&
+	       !(queue->tag_set->flags & (BLK_MQ_F_BLOCKING | BLK_MQ_F_STACKING)) &&
+	       !cxxrt::adds_protection_information(queue) && bdev_nowait(bdev);
+}
+
+} // namespace
+
+BlockDevice::BlockDevice(cxxrt::OpenBlockDevice opened)
+    : opened_(cxxrt::move(opened)), direct_(asked_directly(get()))
+{
 }
 
 // The kernel's own record of writes that were lost. A number that was shown is marked, so that the

@@ -35,8 +35,9 @@ public:
 	// As it is now. Any context.
 	bool has_cache() const { return bdev_write_cache(get()); }
 	bool has_fua() const { return bdev_fua(get()); }
-	// Whether the device can be told not to let the submitter sleep, and keeps to it.
-	bool never_sleeps() const { return !may_block_ && bdev_nowait(get()); }
+	// Whether a bio with REQ_NOWAIT never lets its submitter sleep, whatever becomes of the
+	// disk: true only where that follows from the block layer alone. Any context.
+	bool never_sleeps() const { return direct_; }
 	// The kernel's name, which the next disk may get.
 	const char *disk_name() const { return get()->bd_disk->disk_name; }
 
@@ -56,7 +57,7 @@ private:
 	explicit BlockDevice(cxxrt::OpenBlockDevice opened);
 
 	cxxrt::OpenBlockDevice opened_;
-	bool may_block_ = false; // its driver sleeps in queue_rq()
+	bool direct_ = false; // see never_sleeps()
 };
 
 } // namespace rnbd::server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/server/disk_queue.hh>
 
-#include <cxxrt/plug.hh>
+#include <cxxrt/new.hh>
 #include <rnbd/server/mapping.hh>
 
 namespace rnbd::server {
@@ -16,7 +16,7 @@ DiskQueue::DiskQueue(Mapping &mapping, cxxrt::Workqueue worker)
 Result<cxxrt::Box<DiskQueue>> DiskQueue::create(Mapping &mapping)
 {
 	cxxrt::Workqueue worker =
-	    TRY(cxxrt::Workqueue::create_ordered("rnbd_server_disk", WQ_UNBOUND));
+	    TRY(cxxrt::Workqueue::create_ordered("rnbd_server_disk", WQ_MEM_RECLAIM));
 	auto queue = TRY(cxxrt::make_box<DiskQueue>(GFP_KERNEL, mapping, cxxrt::move(worker)));
 	queue->gate_ = TRY(cxxrt::Gate::create(emptied, queue.get()));
 	return queue;
@@ -24,15 +24,46 @@ Result<cxxrt::Box<DiskQueue>> DiskQueue::create(Mapping &mapping)
 
 // ---- the line
 
+// Once for a line, as the worker goes on until that has ended. Under the lock: outside of it the
+// worker may have submitted the jobs, and with their end the queue may go.
+void DiskQueue::wake_worker()
+{
+	if (lined_up_)
+		return;
+	WRITE_ONCE(lined_up_, true);
+	submit_work_.queue(worker_);
+}
+
 void DiskQueue::line_up(IoJob &job)
 {
 	lines_.with([&](Lines &l) {
 		l.waiting.push_back(job);
-		WRITE_ONCE(lined_up_, true);
-		// In here: outside of the lock somebody may have submitted the job, and with its
-		// end the queue may go.
-		submit_work_.queue(worker_);
+		wake_worker();
 	});
+}
+
+// The list lies in one of its jobs.
+void DiskQueue::line_up(JobList &jobs)
+{
+	lines_.with([&](Lines &l) {
+		l.waiting.take_all(jobs);
+		wake_worker();
+	});
+}
+
+void DiskQueue::line_up_in_batch(IoJob &job)
+{
+	if (!Collector::plugged()) {
+		line_up(job);
+		return;
+	}
+	Collector *collector = Collector::of_plug(this);
+	if (!collector) {
+		static_assert(sizeof(Collector) <= sizeof(job.collector));
+		static_assert(alignof(Collector) <= alignof(void *));
+		collector = new (job.collector) Collector(*this);
+	}
+	collector->add(job);
 }
 
 // The line exists until the last one of it has been submitted.

@@ -4,9 +4,10 @@
 // In the common case I/O passes the gate and is submitted at once, by the thread that handles the
 // completions of a connection, which serves all disks and so must not sleep for one. Everything
 // that could make it sleep is done by the mapping's own worker, in the order in which it came:
-// what the disk has no room for (the block layer refuses REQ_NOWAIT with EAGAIN), what it may not
-// be asked in that way, and while such a line exists whatever comes after. A worker that sleeps
-// holds up its own disk.
+// all I/O of a disk that may sleep (BlockDevice::never_sleeps()), what the disk has no room for
+// (the block layer refuses REQ_NOWAIT with EAGAIN), and while such a line exists whatever comes
+// after. A worker that sleeps holds up its own disk. What a batch of completions brings for one
+// disk lines up together at the end of the batch, and wakes the worker once.
 //
 // When a path closes, what it had begun on this disk must have ended before anything newer begins
 // (barrier): the client has sent its requests again, and an older copy must not land on top. The
@@ -23,6 +24,7 @@
 #include <cxxrt/list.hh>
 #include <cxxrt/lock.hh>
 #include <cxxrt/memory.hh>
+#include <cxxrt/plug.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/server/io_job.hh>
 
@@ -72,6 +74,8 @@ public:
 	bool lined_up() const { return READ_ONCE(lined_up_); }
 	// I/O that has entered: the worker submits it in its turn.
 	void line_up(IoJob &job);
+	// The same when the thread's plug ends, if it has one. Process context.
+	void line_up_in_batch(IoJob &job);
 
 	// ---- both in process context, without waiting for I/O
 
@@ -102,16 +106,31 @@ private:
 	template <class T, class... Args>
 	friend Result<cxxrt::Box<T>> cxxrt::make_box(gfp_t, Args &&...);
 
+	// In the memory of its first job.
+	class Collector : public cxxrt::PlugCollector<Collector> {
+	public:
+		explicit Collector(DiskQueue &queue) : PlugCollector(&queue), queue_(queue) {}
+		void add(IoJob &job) { jobs_.push_back(job); }
+		void plug_ended() { queue_.line_up(jobs_); }
+
+	private:
+		DiskQueue &queue_;
+		JobList jobs_;
+	};
+
 	static void emptied(void *self);
 	static void move_dead(JobList &from, JobList &dead);
 	void on_emptied();
+	void wake_worker();
+	void line_up(JobList &jobs);
 	void submit_all();
 	IoJob *next();
 	bool may_go_on(const IoJob &job) const;
 
 	Mapping &mapping_;
 	cxxrt::Box<cxxrt::Gate> gate_;
-	bool lined_up_ = false; // written under the lock of lines_
+	// Written under the lock of lines_. While it is set the worker runs, or is about to.
+	bool lined_up_ = false;
 	struct Lines {
 		JobList waiting; // have entered
 		JobList held;	 // have not
@@ -129,7 +148,8 @@ private:
 	cxxrt::Work<DiskQueue, &DiskQueue::on_emptied> emptied_work_{this};
 	cxxrt::Work<DiskQueue, &DiskQueue::submit_all> submit_work_{this};
 	// A queue of its own, of one item at a time, so that a disk that hangs takes no other's
-	// place. Destroyed first.
+	// place, with a thread of its own for when there is no memory for others: clients write
+	// here to free theirs, and so may this machine. Destroyed first.
 	cxxrt::Workqueue worker_;
 };
 

@@ -76,8 +76,7 @@ void io_done(bio *done)
 	Mapping &mapping = *job->mapping;
 	bio_uninit(done);
 	if (done->bi_status) [[unlikely]] {
-		// Not supported is REQ_NOWAIT, perhaps, by something below that the mapping does
-		// not see.
+		// Not supported is REQ_NOWAIT, perhaps: a driver may withdraw it.
 		if ((done->bi_status == BLK_STS_AGAIN || done->bi_status == BLK_STS_NOTSUPP) &&
 		    (done->bi_opf & REQ_NOWAIT)) {
 			// All parts of it have ended, if it was split.
@@ -149,7 +148,7 @@ inline void make_durable(const Mapping &mapping, IoJob &job)
 		job.io.bi_opf |= REQ_FUA;
 }
 
-// Drivers that are made of others send flushes on to them without REQ_NOWAIT, and ranges are split.
+// Ranges are split, which takes memory; and a flush takes the disk longer than the hop does.
 inline bool may_sleep(const Mapping &mapping, const IoJob &job)
 {
 	if ((job.opf & REQ_OP_MASK) > REQ_OP_WRITE || !mapping.never_sleeps())
@@ -165,7 +164,7 @@ inline void submit_io(Mapping &mapping, IoJob &job)
 		submit_bio(&job.io);
 		return;
 	}
-	mapping.queue().line_up(job);
+	mapping.queue().line_up_in_batch(job);
 }
 
 // What is rare parses the message once more, which is a private copy, so that the common way can

@@ -25,9 +25,12 @@ struct IoJob {
 		Durable // what it wrote has to be flushed before the answer
 	} step;
 	trace::IoRecord record;
-	cxxrt::ListNode node; // under the lock of the mapping's queue
-	bio_vec vector;	      // of no bytes if no data is carried
-	bio io;		      // ends in a flexible array
+	// Under the lock of the mapping's queue; before, of the thread that collects.
+	cxxrt::ListNode node;
+	// Of a thread's first job for the mapping in a batch: what DiskQueue collects them in.
+	alignas(void *) cxxrt::u8 collector[56];
+	bio_vec vector; // of no bytes if no data is carried
+	bio io;		// ends in a flexible array
 };
 
 inline bool is_read(const IoJob &job)

@@ -216,7 +216,8 @@ struct rtrs_srv_request {
 	struct rtrs_srv_op *op;
 	void *area; /* op_size bytes of the user's, one area per slot, kept between requests */
 	enum rtrs_dir dir;
-	void *data; /* in the chunk: the peer can change it at any time */
+	bool service; /* came over the connection of heartbeats and fences */
+	void *data;   /* in the chunk: the peer can change it at any time */
 	/* The first of the pages that data lies in, from its beginning on, one behind the other. */
 	struct page *pages;
 	u32 data_len;	 /* write: bytes received; read: room for the answer */

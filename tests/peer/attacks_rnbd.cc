@@ -216,6 +216,16 @@ std::string write_to_read_only(Client &c, const Target &)
 			 expect_alive(c)});
 }
 
+// I/O that heartbeats and fences would wait behind.
+std::string io_on_service(Client &c, const Target &)
+{
+	auto read = c.make_read(1, bytes_of(io(c.device_id(), kRead, 0, 4096)), 4096, 4096);
+	read.con = 0;
+	return first_of({expect_answer(c.call(read), kInvalid),
+			 expect_answer(read_io(c, io(c.device_id(), kRead, 0, 4096), 4096), 0),
+			 expect_alive(c)});
+}
+
 // A read answers what was read and touches nothing else of the client.
 std::string read_is_exact(Client &c, const Target &)
 {
@@ -360,6 +370,7 @@ std::vector<Attack> rnbd_attacks()
 	    opened("io-while-closing", "G.1-17", io_while_closing),
 	    opened("io-closed-device", "G.2 IO device_id", closed_device),
 	    opened("io-foreign-device", "G.2 IO device_id", foreign_device),
+	    opened("io-on-service", "G.2 IO connection", io_on_service),
 	    opened("io-read-only", "G.3-4", write_to_read_only),
 	    opened("io-read-exact", "G.3-6", read_is_exact),
 	    opened("io-read-failed", "G.3-6", failed_read_gives_nothing),

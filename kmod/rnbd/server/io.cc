@@ -224,6 +224,11 @@ noinline __cold Result<Mapping *> admit(Session &session, const rtrs_srv_request
 	[[gnu::uninitialized]] IoFields fields;
 	TRY(parse_io(message_of(request), session.version(), fields));
 	trace::rdma(session, fields, request);
+	// Heartbeats and fences wait for nothing that a disk has a part in (protocol D).
+	if (request.service) [[unlikely]] {
+		log_refusal(session, request, err::einval);
+		return err::einval;
+	}
 	Mapping *mapping = session.enter(fields.device);
 	if (!mapping) [[unlikely]] {
 		mapping = TRY(admit(session, request));

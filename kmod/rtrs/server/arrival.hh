@@ -99,6 +99,7 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 	    .op = this,
 	    .area = area_,
 	    .dir = read ? RTRS_READ : RTRS_WRITE,
+	    .service = ConnectionId{owner_.con->cid()}.is_service(),
 	    .data = data_,
 	    .pages = pages_,
 	    .data_len = header_.data_len.value,

@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -119,7 +120,8 @@ def main(args: argparse.Namespace) -> int:
         grid = {load.name: load for load in workload.grid(tuple(args.depth) or (32, 1))}
         loads = [grid[name] for name in select(args.load, list(grid), "load")]
         section = Section("random", "", tuple(loads), nics=tuple(range(args.paths)))
-        figures = rounds.run(lab, chosen, [section], args.rounds)
+        figures = rounds.run(lab, chosen, [section], args.rounds,
+                             make_disks=partial(session.disks, linear=args.linear, later=args.later))
         problems = session.judge(lab)
     finally:
         lab.close()

@@ -20,7 +20,8 @@ Listener = Callable[[int, str, str, Measured], None]
 
 
 def run(lab: Lab, chosen: list[Stack], sections: list[Section], count: int, listener: Listener | None = None,
-        boot_each: bool = False, most: int = 0, more: Callable[[Figures], bool] | None = None) -> Figures:
+        boot_each: bool = False, most: int = 0, more: Callable[[Figures], bool] | None = None,
+        make_disks: Callable[[Lab, int], list[str]] = session.disks) -> Figures:
     """The figures of `count` rounds; `boot_each`: in machines that were just switched on. `most`: rounds go on up to
     this many while `more` says so of the figures."""
     figures: Figures = {stack.name: {load.name: [] for s in sections for load in s.loads} for stack in chosen}
@@ -35,7 +36,7 @@ def run(lab: Lab, chosen: list[Stack], sections: list[Section], count: int, list
         if not meter:
             lab.boot(nics=max(NICS, *(len(s.nics) for s in sections)))
             meter = Meter(lab)
-            backing = session.disks(lab, max(s.disks for s in sections))
+            backing = make_disks(lab, max(s.disks for s in sections))
             for stack in chosen:
                 stack.prepare(lab)
         for stack in chosen:

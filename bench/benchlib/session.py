@@ -57,11 +57,16 @@ def options(modules: Path | None = None, cpus: int = 1) -> Options:
     return Options(modules=modules, logs=OUT / "lab", cpus=cpus, plugins=(plugin(counts.PLUGIN),))
 
 
-def disks(lab: Lab, count: int = 1, megabytes: int = 16384) -> list[str]:
-    """Disks of the server that complete each request at once and keep no data: what is measured is the way there."""
-    return [rnbd.null_disk(lab.server, f"nullb{n}", megabytes, memory_backed=0, cache_size=0, discard=0, irqmode=0,
-                           queue_mode=2, submit_queues=1, hw_queue_depth=256, blocksize=512)
-            for n in range(1, count + 1)]
+def disks(lab: Lab, count: int = 1, megabytes: int = 16384, linear: bool = False, later: bool = False) -> list[str]:
+    """Disks of the server that complete each request at once and keep no data: what is measured is the way there.
+    `later`: by an interrupt after 20 us, as adapters do; `linear`: with a map of the device mapper over each."""
+    answers = {"irqmode": 2, "completion_nsec": 20000} if later else {"irqmode": 0}
+    nodes = [rnbd.null_disk(lab.server, f"nullb{n}", megabytes, memory_backed=0, cache_size=0, discard=0,
+                            queue_mode=2, submit_queues=1, hw_queue_depth=256, blocksize=512, **answers)
+             for n in range(1, count + 1)]
+    if not linear:
+        return nodes
+    return [rnbd.named_disk(lab.server, node, f"linear{n}", f"BENCH-{n}") for n, node in enumerate(nodes)]
 
 
 def with_key(lab: Lab, chosen: list[Stack], key: str) -> Stack | None:

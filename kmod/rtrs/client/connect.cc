@@ -66,7 +66,7 @@ int ClientConnection::on_cm_event(rdma_cm_id *id, rdma_cm_event *event)
 		con->on_established(event->param.conn);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		con->on_rejected(*event);
+		con->on_rejected(id, *event);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		path.fail(err::econnreset, PathError::Disconnected);
@@ -124,7 +124,8 @@ void ClientConnection::on_established(const rdma_conn_param &param)
 	note(Step::Established);
 }
 
-void ClientConnection::on_rejected(rdma_cm_event &event)
+// By the id of the event: id_ is taken away before the end of that waits for this handler.
+void ClientConnection::on_rejected(rdma_cm_id *id, rdma_cm_event &event)
 {
 	// Not by RTRS: the number of our queue pair is that of one which the server's connection
 	// manager believes alive, as after a crash of this machine.
@@ -133,10 +134,10 @@ void ClientConnection::on_rejected(rdma_cm_event &event)
 		return;
 	}
 	u8 size = 0;
-	const void *data = rdma_consumer_reject_data(id_, &event, &size);
+	const void *data = rdma_consumer_reject_data(id, &event, &size);
 	const Error reason = data ? parse_reject(ByteView(data, size)) : err::econnreset;
 	log_warning_limited(path_.log_name(), "con %u: rejected: %s, errno %d", cid(),
-			    rdma_reject_msg(id_, event.status), reason.code());
+			    rdma_reject_msg(id, event.status), reason.code());
 	path_.fail(reason, PathError::Connect,
 		   data						  ? PathReason::Refused
 		   : event.status == IB_CM_REJ_INVALID_SERVICE_ID ? PathReason::NobodyListens

@@ -205,7 +205,7 @@ private:
 	void note(Step step);
 	Step step() const { return smp_load_acquire(&step_); }
 	void on_established(const rdma_conn_param &param);
-	void on_rejected(rdma_cm_event &event);
+	void on_rejected(rdma_cm_id *id, rdma_cm_event &event);
 	static void on_qp_event(ib_event *event, void *context);
 
 	Status await(Step step, unsigned long timeout);

@@ -99,6 +99,7 @@ void ClientConnection::on_receive(Receive &receive, const ib_wc &wc)
 	} else if (has_imm) {
 		path_.on_immediate(*this, Immediate::from_network(wc.ex.imm_data),
 				   has_key ? &key.value() : nullptr);
+		has_invalidated_ = false;
 	} else {
 		path_.stats().error(PathError::Stray);
 		log_warning_limited(path_.log_name(), "con %u: unexpected message of %u bytes",
@@ -112,6 +113,7 @@ void ClientConnection::on_invalidation(Receive &receive, const ib_wc &wc)
 {
 	has_invalidated_ = true;
 	invalidated_ = Rkey{wc.ex.invalidate_rkey};
+	invalidated_ns_ = now();
 	const bool is_capsule = wc.byte_len && path_.capsules();
 	const Result<AnswerCapsuleFields> capsule =
 	    is_capsule ? read_capsule(receive, wc) : Result<AnswerCapsuleFields>(err::emsgsize);
@@ -125,6 +127,7 @@ void ClientConnection::on_invalidation(Receive &receive, const ib_wc &wc)
 				   path_.new_keys() ? &capsule->rkey : nullptr);
 	else
 		on_malformed(capsule.error());
+	has_invalidated_ = false;
 }
 
 // Under RcuReader.
@@ -164,11 +167,6 @@ inline Result<AnswerCapsuleFields> ClientConnection::read_capsule(const Receive 
 {
 	[[gnu::uninitialized]] u8 copy[kAnswerSize];
 	return parse_answer_capsule(read(receive, wc, copy));
-}
-
-bool ClientConnection::take_invalidated(Rkey key)
-{
-	return exchange(has_invalidated_, false) && invalidated_ == key;
 }
 
 // ---- sends ----

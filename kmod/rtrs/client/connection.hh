@@ -170,8 +170,13 @@ public:
 	// there is a completion outstanding, whose handler has to wait for the lock.
 	Status post_chain(u32 count, Signal signal, RequestState last = RequestState::Posted);
 
-	// Whether the SEND_WITH_INV that came last on this connection named `key`. Forgets it.
-	bool take_invalidated(Rkey key);
+	// In the handler of an answer, to a request that began at `began`, in ns: whether the
+	// message right before the answer was a SEND_WITH_INV of `key`, or the answer is one
+	// itself, and it came since then.
+	bool was_invalidated(Rkey key, u64 began) const
+	{
+		return has_invalidated_ && invalidated_ == key && began < invalidated_ns_;
+	}
 
 	// ---- the deadline's work item ----
 
@@ -285,10 +290,11 @@ private:
 	CompletionEntry<ClientConnection, &ClientConnection::on_send_done> send_entry_{this};
 	// Of the handlers, which run one after the other.
 	io_comp_batch *ending_ = nullptr;
-	u64 batch_began_ = 0; // 0: none is being handled
-	Requests unsent_;     // answered, till a completion covers them
-	bool has_invalidated_ = false;
+	u64 batch_began_ = 0;	       // 0: none is being handled
+	Requests unsent_;	       // answered, till a completion covers them
+	bool has_invalidated_ = false; // by the message right before
 	Rkey invalidated_{};
+	u64 invalidated_ns_ = 0;
 
 	unsigned long polling_ = 0; // bit 0
 

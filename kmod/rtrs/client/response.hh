@@ -44,12 +44,15 @@ namespace rtrs::client {
 	r.state = RequestState::Answered;
 	if (!r.registered)
 		return r.sends_pages() && !con.covers(r.place) ? Taken::Unsent : Taken::Ended;
-	// Type 2 promises that a SEND_WITH_INV for the key came before; only if it did, the region
-	// is closed. In all other cases it is closed here, and the request ends when that is done:
-	// not earlier, for the memory is open, and not together with the post, for a write may be
-	// retransmitted (protocol G.1-61). A write's own key was told to nobody, and its region
-	// must not end before what is sent from it.
-	if (!m.invalidated || !con.take_invalidated(r.region.rkey()) || r.in.dir == RTRS_WRITE)
+	// Type 2 promises that a SEND_WITH_INV for the key came before; only if one came right
+	// before, and not before the request began, the region is closed. What a server says early
+	// or late counts for no other request of the slot, whose key may be the same. In all other
+	// cases the region is closed here, and the request ends when that is done: not earlier, for
+	// the memory is open, and not together with the post, for a write may be retransmitted
+	// (protocol G.1-61). A write's own key was told to nobody, and its region must not end
+	// before what is sent from it.
+	if (!m.invalidated || !con.was_invalidated(r.region.rkey(), r.started_ns) ||
+	    r.in.dir == RTRS_WRITE)
 		return Taken::Open;
 	r.registered = false;
 	return Taken::Ended;

@@ -10,6 +10,7 @@
 	CASE(request_slot_is_free_when_it_ends)                  \
 	CASE(request_ends_once_whatever_the_server_says)         \
 	CASE(request_of_a_read_ends_with_closed_memory)          \
+	CASE(request_believes_an_invalidation_once)              \
 	CASE(request_waits_for_its_invalidation)                 \
 	CASE(request_of_a_write_waits_until_it_is_sent)          \
 	CASE(request_of_a_write_that_is_sent_ends_by_its_answer) \

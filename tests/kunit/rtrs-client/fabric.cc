@@ -143,14 +143,45 @@ bool Fabric::send_to_client(Port &port, u32 immediate)
 	return true;
 }
 
-bool Fabric::answer(u32 path, u32 slot, int error)
+bool Fabric::answer(u32 path, u32 slot, int error, bool promise)
 {
 	bool sent = false;
 	{
 		LockGuard<SpinLock> held(lock_);
 		if (Port *port = arrived_[path][slot].port)
-			sent = send_to_client(*port,
-					      response_imm(Slot{slot}, error, false).to_network());
+			sent = send_to_client(
+			    *port, response_imm(Slot{slot}, error, promise).to_network());
+	}
+	wire_.queue(wire_queue_);
+	return sent;
+}
+
+Region *Fabric::region_over(const void *memory)
+{
+	const u64 at = reinterpret_cast<u64>(memory);
+	for (Region *r : regions_)
+		if (r && r->length && r->iova <= at && at < r->iova + r->length)
+			return r;
+	return nullptr;
+}
+
+bool Fabric::invalidate(u32 path, u32 slot, const void *memory)
+{
+	bool sent = false;
+	{
+		LockGuard<SpinLock> held(lock_);
+		Port *const port = arrived_[path][slot].port;
+		Region *const region = region_over(memory);
+		if (port && region && !port->broken && !port->receives.empty()) {
+			Completion c;
+			c.wc.wr_cqe = port->receives.pop().cqe;
+			c.wc.opcode = IB_WC_RECV;
+			c.wc.wc_flags = IB_WC_WITH_INVALIDATE;
+			c.wc.ex.invalidate_rkey = region->rkey;
+			region->open = false;
+			port->completions.push(c);
+			sent = true;
+		}
 	}
 	wire_.queue(wire_queue_);
 	return sent;

@@ -127,7 +127,11 @@ public:
 	bool wait_arrival(u32 path, u32 slot, u32 count = 1);
 	// Answers on the connection that the last request came on. False: no such request, or the
 	// connection is gone.
-	bool answer(u32 path, u32 slot, int error = 0);
+	// `promise`: it says that the key was invalidated before.
+	bool answer(u32 path, u32 slot, int error = 0, bool promise = false);
+	// A SEND_WITH_INV, on the connection that the last request came on, of the region over that
+	// memory, open or not. False as above, or there is no such region.
+	bool invalidate(u32 path, u32 slot, const void *memory);
 	// All requests of a path at once; how many.
 	u32 answer_all(u32 path);
 	// On another connection than that.
@@ -228,6 +232,7 @@ private:
 	void receive_request(Port &port, const ib_send_wr &wr);
 	void receive_fence(Port &port, u32 serial);
 	bool send_to_client(Port &port, u32 immediate);
+	Region *region_over(const void *memory);
 	void tell_port(u32 path, ib_event_type type);
 	void run_wire();
 	void run_cm();

@@ -128,6 +128,43 @@ CASE(request_of_a_read_ends_with_closed_memory)
 	EXPECT_EQ(c.fabric->open_regions(), 0);
 }
 
+// What a server invalidates counts for the request that was under way, if its answer comes right
+// behind: not for the next one of the slot, whose key is the same where work is repeated.
+CASE(request_believes_an_invalidation_once)
+{
+	auto made = Client::create(1, {.soft_roce = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	const u32 slot = c.first_slot();
+	Io &io = c.io(slot);
+	io.prepare(slot, true);
+	const auto ends_closed = [&](bool promise) {
+		EXPECT(c.fabric->answer(0, slot, 0, promise));
+		EXPECT(io.wait().ok());
+		EXPECT_EQ(io.open_at_end, 0);
+	};
+	// As it should be.
+	EXPECT_EQ(io.submit(c.session), 0);
+	EXPECT(c.fabric->invalidate(0, slot, io.page));
+	ends_closed(true);
+	// Before an answer that does not speak of it.
+	EXPECT_EQ(io.submit(c.session), 0);
+	EXPECT(c.fabric->invalidate(0, slot, io.page));
+	ends_closed(false);
+	EXPECT_EQ(io.submit(c.session), 0);
+	EXPECT_EQ(c.fabric->open_regions(io.page), 1);
+	ends_closed(true);
+	// Behind the answer.
+	EXPECT_EQ(io.submit(c.session), 0);
+	ends_closed(false);
+	EXPECT(c.fabric->invalidate(0, slot, io.page));
+	c.fabric->settle();
+	EXPECT_EQ(io.submit(c.session), 0);
+	EXPECT_EQ(c.fabric->open_regions(io.page), 1);
+	ends_closed(true);
+	expect_ended(test, c);
+}
+
 // The answer alone does not end a read: the server could still write to the page.
 CASE(request_waits_for_its_invalidation)
 {

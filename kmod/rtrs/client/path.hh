@@ -71,6 +71,10 @@ public:
 
 	// Starts the first attempt and waits for its end. What it met.
 	Status connect_first();
+	// It has connected first, and whoever made it is done with it. Until then nobody else may
+	// end it for good.
+	void settle() { smp_store_release(&settled_, true); }
+	bool settled() const { return smp_load_acquire(&settled_); }
 	// Drops what is there and connects anew; waits for the end of the attempt. EBUSY when the
 	// state does not allow it, ENOTCONN when it failed. IfLost: a path that is connected stays
 	// as it is, also one that has become so since somebody looked.
@@ -372,6 +376,7 @@ private:
 	bool hurry_ = false;	 // likewise: what was in the way may be there no more
 	bool asked_ = false;	 // somebody waits for the next attempt
 	bool ending_ = false;	 // no way back from Closed
+	bool settled_ = false;	 // not under the lock: settle()
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
 
 	// Only the owner, until the next mark.

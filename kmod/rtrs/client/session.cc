@@ -254,7 +254,9 @@ Status Session::add_path(const rtrs_addr_pair &pair)
 	const Operation operation = TRY(Operation::start(*this));
 	Path *path = TRY(create_path(pair));
 	const Status s = path->connect_first();
-	if (!s.ok())
+	if (s.ok())
+		path->settle();
+	else
 		retire(*path);
 	return s;
 }
@@ -264,13 +266,17 @@ Status Session::remove_path(Path &path, SysfsCall &call)
 	// First: without it, the close of the session waits for this very file, and with it, for
 	// the operation. The file alone would protect nobody once it is taken away.
 	const Operation operation = TRY(Operation::start(*this));
+	// Its files are there before its first attempt is over, which add_path() waits for.
+	if (!path.settled())
+		return err::ebusy;
 	if (call.remove_file())
 		retire(path);
 	return {};
 }
 
-// Ends a path and frees it. One caller per path: the one whose operation made it, the one who took
-// its remove_path file away, or the close of the session after all of these.
+// Ends a path and frees it. One caller per path: the operation that made it, if it did not connect;
+// the one that took away the remove_path file of a path that is settled; or the close of the
+// session, after all of these.
 void Session::retire(Path &path)
 {
 	path.request_end();
@@ -380,6 +386,9 @@ void Session::path_down(Path &path)
 	log_warning(name(), "disconnected: no path is left");
 	events_.add({.kind = SessionEvent::Kind::Lost});
 	link_event_(user_, RTRS_CLT_DISCONNECTED);
+	// Who submits under RCU and has not seen what the event did is done before a path connects:
+	// nothing that was made for the life that ended goes out in the next one.
+	synchronize_rcu();
 }
 
 } // namespace rtrs::client

@@ -116,7 +116,8 @@ public:
 	// while the session ends, or what connecting met.
 	Status add_path(const rtrs_addr_pair &pair);
 	// Closes, removes and frees the path, from its own sysfs file. ENODEV while the session
-	// ends. The path may not be touched afterwards, whatever the result.
+	// ends, EBUSY while the path connects first. The path may not be touched afterwards,
+	// whatever the result.
 	Status remove_path(Path &path, cxxrt::SysfsCall &call);
 
 	cxxrt::ListNode node; // in ClientModule::sessions

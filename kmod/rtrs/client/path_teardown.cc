@@ -45,6 +45,8 @@ void Path::tear_down()
 	for (Box<ClientConnection> &con : connections_)
 		if (con)
 			con->drain();
+	// The softirq looks at its connection even after it has said that it is done.
+	synchronize_rcu();
 	// 4. Nobody but this walk ends requests now. None goes elsewhere before the server has
 	// ended this path too.
 	end_requests();

@@ -12,8 +12,9 @@
 // handlers of either never run beside each other.
 //
 // Tear-down: the queue pair is drained, then the batch is waited for that had the marker in it; the
-// queue pair is destroyed; and then ib_free_cq() disarms the queue, cancels the work or disables
-// the polling, and destroys it.
+// owner lets a grace period pass, once for all its connections, since the softirq reads its own
+// after irq_poll_complete(); the queue pair is destroyed; and then ib_free_cq() disarms the queue,
+// cancels the work or disables the polling, and destroys it.
 #pragma once
 
 #include <rtrs/core/connection.hh>

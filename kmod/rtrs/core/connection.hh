@@ -116,7 +116,8 @@ public:
 		awaited_ = 0;
 		return {};
 	}
-	// May sleep. No-op without queues.
+	// May sleep. No-op without queues. An RCU grace period lies between it and the end of the
+	// connection: batch_queue.hh.
 	void drain()
 	{
 		{

@@ -320,6 +320,8 @@ void Path::run_close()
 	for (auto &con : connections_)
 		if (con)
 			con->drain();
+	// The softirq looks at its connection even after it has said that it is done.
+	synchronize_rcu();
 	// A last INFO_REQ or FENCE may have queued them again. They see the state and do nothing.
 	info_.cancel_sync();
 	fence_.cancel_sync();

@@ -161,6 +161,9 @@ public:
 	// Written under the table's lock, read anywhere.
 	Phase phase() const { return READ_ONCE(phase_); }
 	void set_phase(Phase p) { WRITE_ONCE(phase_, p); }
+	// It was opened to ask the server, and no device has been mapped there. Likewise.
+	bool is_passing() const { return READ_ONCE(passing_); }
+	void set_passing(bool passing) { WRITE_ONCE(passing_, passing); }
 	// Why it is Gone without having been Ready.
 	Status open_status() const { return Status::from_code(open_code_); }
 	void set_open_status(const Status &s) { open_code_ = s.code(); }
@@ -184,6 +187,7 @@ private:
 	rtrs_clt_attrs attributes_{};
 	TagSet tags_;
 	u8 version_ = 0;
+	bool passing_ = false;
 	Phase phase_ = Phase::Connecting;
 	int open_code_ = 0;
 	bool closing_ = false;

@@ -23,6 +23,19 @@ Session *SessionTable::find(Sessions &list, TextView name)
 	return nullptr;
 }
 
+// Whether a device can be mapped there as it is wanted.
+bool SessionTable::fits(const Session &session, u32 poll_queues, const Destination &wanted)
+{
+	return !poll_queues && !session.wanted_poll_queues() && has_auth(session, wanted) &&
+	       !rtrs_clt_check_settings(session.transport(), &wanted.settings);
+}
+
+bool SessionTable::has_auth(const Session &session, const Destination &wanted)
+{
+	return (wanted.auth.empty() || wanted.auth == session.auth()) &&
+	       (wanted.key.empty() || wanted.key == session.key());
+}
+
 // Polled devices need a session of their own, made by the first mapper.
 Status SessionTable::check_poll_queues(const Session &session, u32 wanted)
 {
@@ -35,8 +48,7 @@ Status SessionTable::check_poll_queues(const Session &session, u32 wanted)
 // A session that is open has proven what it has, or nothing: that is not made to look otherwise.
 Status SessionTable::check_auth(const Session &session, const Destination &wanted)
 {
-	if ((wanted.auth.empty() || wanted.auth == session.auth()) &&
-	    (wanted.key.empty() || wanted.key == session.key()))
+	if (has_auth(session, wanted))
 		return {};
 	log_error(session.name(), "The session is open with another auth= or key=");
 	return err::einval;
@@ -58,12 +70,14 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 		Ref<Session> wait_for;
 		Ref<Session> created;
 		SessionUse found;
+		bool passes = false;
 		TRY(sessions_.with([&](Sessions &list) -> Status {
 			Session *session = find(list, name);
 			if (!session) {
 				if (!destination.path_count)
 					return err::enxio;
 				created = TRY(Session::create(module_, name, poll_queues));
+				created->set_passing(destination.any_queues);
 				list.push_back(*created);
 				created->get();
 				return {};
@@ -72,10 +86,20 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 				wait_for = Ref<Session>::share(session);
 				return {};
 			}
+			if (session->is_passing() && !destination.any_queues &&
+			    !fits(*session, poll_queues, destination)) {
+				wait_for = Ref<Session>::share(session);
+				passes = true;
+				return {};
+			}
 			if (!destination.any_queues)
 				TRY(check_poll_queues(*session, poll_queues));
 			TRY(check_auth(*session, destination));
 			TRY(check_settings(*session, destination));
+			if (!destination.any_queues) {
+				session->set_passing(false);
+				phase_changed_.wake_all();
+			}
 			session->uses++;
 			found = SessionUse(Ref<Session>::share(session));
 			return {};
@@ -87,12 +111,15 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 
 		TRY(phase_changed_.wait_killable([&] {
 			const Phase phase = wait_for->phase();
-			return phase == Phase::Ready || phase == Phase::Gone;
+			// Or somebody else has mapped a device there: it stays as it is.
+			const bool stays = !passes || !wait_for->is_passing();
+			return (phase == Phase::Ready && stays) || phase == Phase::Gone;
 		}));
 		// Whoever waits for a first mapper shares its failure; a session that closed is
-		// tried anew.
-		if (wait_for->phase() == Phase::Gone)
-			TRY(wait_for->open_status());
+		// tried anew, and so is one whose mapper was killed, which found out nothing.
+		if (const Status s = wait_for->open_status();
+		    wait_for->phase() == Phase::Gone && !s.ok() && !(s.error() == err::eintr))
+			return s.error();
 	}
 }
 

@@ -49,7 +49,8 @@ public:
 	// Finds the session, or opens it if there is none; waits while another caller opens or
 	// closes it. ENXIO without session and paths; EINVAL for poll queues on a session that
 	// exists, or for none on a polled one, or for another auth=, key= or setting than it has;
-	// EINTR; or what opening met, also for those who waited for it. Sleeps long.
+	// EINTR; or what opening met, also for those who waited for it. A session that was opened
+	// to ask a server alone is waited for to its end, if it does not suit. Sleeps long.
 	Result<SessionUse> acquire(TextView name, u32 poll_queues, const Destination &destination);
 	// Whether a ready session of that name has mapped the path.
 	bool is_mapped(TextView name, TextView path);
@@ -67,6 +68,8 @@ private:
 	using Sessions = cxxrt::List<Session, &Session::table_node>; // each holds a reference
 
 	static Session *find(Sessions &list, TextView name);
+	static bool fits(const Session &session, u32 poll_queues, const Destination &wanted);
+	static bool has_auth(const Session &session, const Destination &wanted);
 	static Status check_poll_queues(const Session &session, u32 wanted);
 	static Status check_auth(const Session &session, const Destination &wanted);
 	static Status check_settings(const Session &session, const Destination &wanted);

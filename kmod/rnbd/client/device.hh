@@ -110,6 +110,8 @@ public:
 	};
 	// True if they say something of this device, and it is as they say now.
 	bool take_state(const DeviceStatesView &states, const StatesScope &scope);
+	// The link is back, to a server of this instance: whether the device is to be opened again.
+	bool comes_back(u64 instance);
 	const Wwid &wwid() const { return wwid_; }
 	// The server does not know the id that it gave in that OPEN. Any context.
 	void note_unknown_id(u32 open_number);

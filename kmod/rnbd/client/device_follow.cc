@@ -148,6 +148,18 @@ void Device::follow_capacity(Sectors now)
 	change_capacity();
 }
 
+// Link lock held; of a link that has come back. A device that the server has closed stays so over
+// any loss of paths, unless that server has started anew: it says another instance then.
+bool Device::comes_back(u64 instance)
+{
+	if (state() != DeviceState::MappedDisconnected)
+		return false;
+	if (closed_by_server_ && (!instance_ || !instance || instance == instance_))
+		return false;
+	closed_by_server_ = false;
+	return true;
+}
+
 // Link lock held, state Mapped. An administrator of the server wants it so: the device is not
 // opened again but on request, or with all others when the server has started anew.
 void Device::close_by_server()

@@ -284,9 +284,9 @@ void Session::resume()
 	open_ended_.wait();
 	if (!open_status().ok())
 		return;
-	// Requests built with an id of the epoch that ended are with the transport, which fails
-	// them: none can reach a device that gets the same id below.
-	synchronize_rcu();
+	// Requests built with an id of the epoch that ended were with the transport before a path
+	// came back, as it lets a grace period pass behind its event, and it has failed them: none
+	// can reach a device that gets the same id below.
 	while (true) {
 		const Since since = now();
 		Status s = introduce();
@@ -304,7 +304,7 @@ void Session::resume()
 	}
 	with_link([](Link &link) {
 		for (Device &device : link.devices)
-			if (device.state() == DeviceState::MappedDisconnected)
+			if (device.comes_back(link.extension.instance))
 				device.start_open();
 	});
 }

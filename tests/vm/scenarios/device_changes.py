@@ -58,6 +58,10 @@ def closed(lab: Lab, disk: str) -> None:
     lab.client.run(f"! {READ} if=/dev/{name}", 20)
     lab.client.run("sleep 7")
     rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "nobody asked for a remap")
+    # Nor does the loss of all paths, which opens others again.
+    rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")
+    lab.client.run("sleep 3")
+    rnbd.equal(rnbd.read(lab.client, entry(name, "state")), "closed", "the path is back, nobody asked for a remap")
     rnbd.write(lab.client, entry(name, "remap_device"), "1")
     state(lab, name, "open")
     load = fio.background(lab.client, f"/dev/{name}", 60)

@@ -352,11 +352,13 @@ TEST(Wwid, Text)
 {
 	EXPECT_STREQ(wwid("a b/c\"d\n").c_str(), "a_b_c_d_");
 	const std::string longest(kWwidSize - 1, 'x');
+	EXPECT_STREQ(wwid("a'b\\c\x7f").c_str(), "a_b_c_");
 	EXPECT_EQ(str(wwid(longest).view()), longest);
 	EXPECT_EQ(code(Wwid::from(text(longest + "y"))), -36) << "never cut";
 	EXPECT_TRUE(wwid("x") == wwid("x"));
 	EXPECT_FALSE(wwid("x") == wwid("xy"));
 	EXPECT_EQ(code(Wwid::parse(TextView("a b"))), -22);
+	EXPECT_EQ(code(Wwid::parse(TextView("a'b"))), -22);
 	EXPECT_EQ(code(Wwid::parse(text(longest + "y"))), -36);
 }
 

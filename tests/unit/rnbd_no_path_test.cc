@@ -9,7 +9,7 @@ using namespace rnbd;
 
 namespace {
 using V = NoPathRule::Verdict;
-constexpr u64 kSecond = kNanosecondsPerSecond;
+constexpr u64 kSecond = 1'000'000'000;
 
 NoPathRule rule(int timeout)
 {

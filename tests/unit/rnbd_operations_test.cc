@@ -177,6 +177,16 @@ TEST(CheckIo, RangeMustLieOnTheDevice)
 		EXPECT_EQ(check(op, 0xfffffffffffffff8, 4096), -5); // sum overflows
 		EXPECT_EQ(check(op, 0x0080000000000000, 4096), -5); // bytes overflow
 	}
+	// By one sector, which with larger blocks is never a whole one.
+	DeviceLimits small = kDevice;
+	small.logical_block_size = 512;
+	small.capacity = {100};
+	for (Op op : kRanges) {
+		EXPECT_EQ(check(op, 99, 512, small), 0);
+		EXPECT_EQ(check(op, 98, 1024, small), 0);
+		EXPECT_EQ(check(op, 100, 512, small), -5);
+		EXPECT_EQ(check(op, 99, 1024, small), -5);
+	}
 	DeviceLimits empty = kDevice;
 	empty.capacity = {0};
 	EXPECT_EQ(check(Op::Read, 0, 4096, empty), -5);
@@ -193,6 +203,9 @@ TEST(CheckIo, SectorMustBeAligned)
 	small.logical_block_size = 512;
 	EXPECT_EQ(check(Op::Read, 1, 512, small), 0);
 	EXPECT_EQ(check(Op::Read, 1, 511, small), -22);
+	// One sector more than it takes.
+	EXPECT_EQ(check(Op::Read, 0, 126976, small), 0);
+	EXPECT_EQ(check(Op::Read, 0, 126976 + 512, small), -22);
 }
 
 TEST(CheckIo, ReadOnlyMappings)

@@ -71,6 +71,13 @@ TEST(DevicePath, Lengths)
 	EXPECT_EQ(compose(search, "s", std::string(253, 'n')).size(), 3841u + 1 + 253);
 	EXPECT_EQ(compose(search, "s", std::string(254, 'n')), "-22"); // 4096 with the slash
 	EXPECT_EQ(compose(search, "s", std::string(255, 'n')), "-22"); // 4096 without it
+	std::string tokens;
+	for (int i = 0; i < 21; i++)
+		tokens += "%SESSNAME%";
+	EXPECT_EQ(compose(tokens, std::string(200, 's'), "n", 8192), "-22");
+	// What is squeezed out counts.
+	EXPECT_EQ(compose("/dev", "s", std::string(4090, '/') + "n"), "/dev/n");
+	EXPECT_EQ(compose("/dev", "s", std::string(4092, '/') + "n"), "-22");
 	std::string token = "/" + std::string(3830, 'd') + "/%SESSNAME%";
 	EXPECT_EQ(compose(token, std::string(254, 's'), "n"),
 		  "/" + std::string(3830, 'd') + "/" + std::string(254, 's') + "/n");

@@ -31,6 +31,15 @@ TEST(CacheNews, KnownWhenTheAnswerWasFollowed)
 	EXPECT_FALSE(news.unaware());
 }
 
+TEST(CacheNews, TheFirstAnswerThatToldOfItIsEnough)
+{
+	CacheNews news(false);
+	news.tells(true, 7);
+	news.tells(true, 8);
+	news.followed(7);
+	EXPECT_FALSE(news.unaware());
+}
+
 TEST(CacheNews, AnAnswerThatToldOtherwiseInBetween)
 {
 	CacheNews news(false);
@@ -96,6 +105,10 @@ TEST(Losses, WhatIsLeftForTheNextLoad)
 	EXPECT_NE(losses.of({7}), known);
 	EXPECT_NE(losses.of({8}), other);
 	EXPECT_TRUE(losses.any());
+	// What is known of one disk comes on top of it.
+	const u32 before = losses.of({7});
+	losses.add({7});
+	EXPECT_EQ(losses.of({7}), before + 1);
 }
 
 TEST(Losses, DisksAreKnownByTheirIdentity)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Epochs and serials (protocol J.1).
 #include <rtrs/pure/fence.hh>
+#include <rtrs/wire/constants.hh>
 
 using namespace rtrs;
 
@@ -12,6 +13,11 @@ TEST(Epoch, ComesLaterInACircle)
 	EXPECT_TRUE(later_epoch(0, 0xffffffff));
 	EXPECT_FALSE(later_epoch(0xffffffff, 0));
 	EXPECT_TRUE(later_epoch(0x7fffffff, 0));
+}
+
+TEST(Fence, IsWaitedForAsLongAsTheProtocolSays)
+{
+	EXPECT_EQ(kFenceTimeoutMs, 30000u);
 }
 
 TEST(Serial, FitsAnImmediateAndIsNeverZero)

@@ -197,3 +197,16 @@ TEST(Heartbeat, TrafficOnOtherCpus)
 	stop = true;
 	traffic.join();
 }
+
+// A path that was down for long is not late with its first tick.
+TEST(Heartbeat, AResetForgetsTheLastTick)
+{
+	constexpr u64 kInterval = 1'000'000'000;
+	Heartbeat h;
+	h.on_tick(5, kInterval, kInterval);
+	h.reset();
+	EXPECT_EQ(h.on_tick(5, 100 * kInterval, kInterval), Action::Send);
+	// This one is, and is excused for it.
+	EXPECT_EQ(h.on_tick(5, 110 * kInterval, kInterval), Action::Wait);
+	EXPECT_EQ(h.missed(), 1u);
+}

@@ -185,6 +185,13 @@ TEST(InfoResponse, OneRegionOrOnePerChunk)
 	EXPECT_EQ(seen[511].rkey, 511u);
 }
 
+// Regions of different sizes, which no server has: a slot is found by its number.
+TEST(InfoResponse, RegionsAreOfOneSize)
+{
+	const Bytes uneven = message(40, {{0, "01000200"}, {20, "00200000"}, {36, "00400000"}});
+	EXPECT_EQ(accept(uneven, nullptr, QueueDepth{3}), -22);
+}
+
 TEST(InfoResponse, Length)
 {
 	for (std::size_t n = 0; n < 40; n++)

@@ -168,6 +168,8 @@ TEST(IoHeader, DescriptorCount)
 		bytes[6] = static_cast<u8>(count);
 		bytes[7] = static_cast<u8>(count >> 8);
 		ASSERT_EQ(parse(bytes).action, Action::Answer) << count;
+		bytes[4] = 0; // nothing to invalidate
+		ASSERT_EQ(parse(bytes).action, Action::Answer) << count;
 	}
 	expect(with(kRead, {{4, "0000"}, {6, "0000"}}), kOff, Action::Accept);
 }

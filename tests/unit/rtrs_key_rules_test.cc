@@ -34,6 +34,7 @@ Bytes random_secret()
 long latest(const std::map<unsigned, int> &keys, unsigned known = 0)
 {
 	const auto found = find_latest_generation({known}, [&](KeyGeneration g) {
+		EXPECT_NE(g.value, 0u) << "generations begin at 1";
 		const auto key = keys.find(g.value);
 		return key == keys.end() ? Status(err::enokey) : Status::from_code(key->second);
 	});

@@ -233,6 +233,16 @@ TEST(SendLedger, Reset)
 	EXPECT_EQ(l.reserve(1), SendPermit::Unsignaled);
 }
 
+// As long as one more chain fits, nothing but the interval asks for a completion; when none does,
+// the last one that did.
+TEST(SendLedger, TheLastOneThatFitsIsSignaled)
+{
+	SendLedger l(8, 100, 4);
+	EXPECT_EQ(l.reserve(4), SendPermit::Unsignaled);
+	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
+	EXPECT_EQ(l.retire(), 5u);
+}
+
 // Random traffic against a model of the queue: no overflow, no stall, nothing lost.
 TEST(SendLedger, AgainstAModel)
 {

@@ -114,6 +114,41 @@ TEST(TurnQueue, AModestOneIsInTheNextChainAndChainsAreShortForAWhile)
 	EXPECT_EQ(w.posted(64).size(), 64u);
 }
 
+TEST(TurnQueue, MuchBeginsAtFourTimes)
+{
+	for (u32 much = turns::kMuch - 1; much <= turns::kMuch; much++) {
+		Waiting w;
+		w.add(1, 1);
+		w.add(2, much);
+		EXPECT_EQ(w.posted(64).size(), much + 1);
+		w.add(2, 40);
+		EXPECT_EQ(w.posted(64).size(), much == 4 ? 16u : 40u) << much;
+	}
+}
+
+// Whoever has had three turns waits for little beside one who waits for twelve.
+TEST(TurnQueue, MuchIsMeasuredByTheTurns)
+{
+	Waiting w;
+	w.add(1, 3);
+	w.add(2, 3 + 8);
+	EXPECT_EQ(w.posted(64).size(), 14u);
+	w.add(2, 40);
+	EXPECT_EQ(w.posted(64).size(), 40u);
+}
+
+TEST(TurnQueue, DropsAll)
+{
+	Waiting w;
+	w.add(1, 3);
+	w.add(2, 1);
+	w.queue.drop_all();
+	EXPECT_TRUE(w.queue.empty());
+	EXPECT_EQ(w.posted(64).size(), 0u);
+	w.add(2, 2);
+	EXPECT_EQ(w.posted(64).size(), 2u);
+}
+
 TEST(TurnQueue, AChainThatIsFoundUnevenLateEndsThere)
 {
 	Waiting w;

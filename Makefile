@@ -15,7 +15,7 @@ include cxxrt/build/project.mk
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall clean check unit cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: install uninstall clean check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
@@ -73,6 +73,9 @@ fuzz:
 
 model:
 	tests/model/run
+
+mutants:
+	tests/mutants/run
 
 # RECORD=1: how the plan ended goes into README's table of kernels.
 record = $(if $(RECORD),--record)
@@ -197,6 +200,7 @@ help:
 #? make uninstall   remove them again; the kernel's own are then found
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
+#? make mutants     mistakes in the pure code, one at a time, of which each must make a unit test fail
 #? make cxxrt       tests of the build: what it must refuse, headers one by one, an example with the installed cxxrt
 #? make cxxrt-6.1, cxxrt-6.12, cxxrt-7.3  the same with the headers of Debian's kernel of another series
 #? make model       every order of events of a model of several machines, by Spin

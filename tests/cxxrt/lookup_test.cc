@@ -109,6 +109,9 @@ void numbered_objects(Case &t)
 	EXPECT(sum == 16);
 	EXPECT(map.remove(0) == &items[0]);
 	EXPECT(!map.remove(0));
+	// In a circle: what was given back last is given out last.
+	EXPECT(map.insert(&items[0], 2).take() == 2);
+	EXPECT(map.insert(&items[0], 2).take() == 0);
 	map.for_each([&](u32 id, Item *) { map.remove(id); });
 	EXPECT(map.empty());
 }

@@ -43,17 +43,19 @@ public:
 	IdMap(const IdMap &) = delete;
 	IdMap &operator=(const IdMap &) = delete;
 
-	// Stores `object` under the lowest free number in [0, max]. EBUSY when all are in use,
-	// ENOMEM. May sleep.
+	// Stores `object` under the next free number in [0, max], in a circle: a number that was
+	// given back is given out again as late as can be. EBUSY when all are in use, ENOMEM. May
+	// sleep. Callers take turns.
 	Result<u32> insert(T *object, u32 max)
 	{
 		u32 id = 0;
 		const xa_limit limit{.max = max, .min = 0};
-		if (const int code = xa_alloc(&xa_, &id, object, limit, GFP_KERNEL))
+		const int code = xa_alloc_cyclic(&xa_, &id, object, limit, &next_, GFP_KERNEL);
+		if (code < 0)
 			return Error::from_code(code);
 		return id;
 	}
-	// Sets the lowest free number in [0, max] aside, without an object. As insert().
+	// Sets that number aside, without an object. As insert().
 	Result<u32> reserve(u32 max) { return insert(nullptr, max); }
 	// The object of a number that was set aside.
 	void fill(u32 id, T *object) { xa_store(&xa_, id, object, GFP_KERNEL); }
@@ -90,6 +92,7 @@ public:
 
 private:
 	xarray xa_;
+	u32 next_ = 0;
 };
 
 } // namespace cxxrt

@@ -152,7 +152,11 @@ void rtrs_clt_put_permit(struct rtrs_clt *session, u32 slot); /* any context */
 
 struct rtrs_clt_request {
 	enum rtrs_dir dir;
-	bool admin; /* goes over the service connection */
+	/*
+	 * Goes over the service connection, and ends with its path, with -ECONNABORTED: then the
+	 * server has begun with it, or never will, if it knows fences (protocol J.1).
+	 */
+	bool admin;
 	/* 0: goes over a connection that interrupts; n: poll queue n - 1, for rtrs_clt_poll() */
 	unsigned int poll_queue;
 	/* Which connection that interrupts, taken modulo their number; the CPU's, say. */
@@ -193,6 +197,12 @@ struct rtrs_clt_request {
  * -EMSGSIZE message or data too large, -EAGAIN send queue full: try later, others from mapping.
  */
 int rtrs_clt_submit(struct rtrs_clt *session, const struct rtrs_clt_request *request);
+
+/*
+ * The answer to a request is taken for lost: the path that has it, if it has not ended, starts
+ * again, and done() is called. `slot` and `priv` are those of the request. Does not sleep.
+ */
+void rtrs_clt_give_up(struct rtrs_clt *session, u32 slot, const void *priv);
 
 /* Posts what was kept for others that follow. Does not sleep. */
 void rtrs_clt_commit(struct rtrs_clt *session, unsigned int poll_queue, unsigned int queue);

@@ -76,6 +76,11 @@ CXXRT_FOR_C int rtrs_clt_submit(rtrs_clt *handle, const rtrs_clt_request *reques
 	return session_of(handle).submit(*request).code();
 }
 
+CXXRT_FOR_C void rtrs_clt_give_up(rtrs_clt *handle, u32 slot, const void *priv)
+{
+	session_of(handle).lose_answer(Slot{slot}, priv);
+}
+
 CXXRT_FOR_C void rtrs_clt_commit(rtrs_clt *handle, unsigned int poll_queue, unsigned int queue)
 {
 	session_of(handle).commit({poll_queue, queue});

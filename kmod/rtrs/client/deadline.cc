@@ -92,6 +92,27 @@ bool Path::wake_stalled()
 	return true;
 }
 
+// The tear-down of a path waits for a grace period before the requests go.
+bool Path::has_request(Slot slot, const void *priv) const
+{
+	if (!posting())
+		return false;
+	Request &r = (*requests_)[slot];
+	LockGuard<SpinLock> held(r.lock);
+	return r.state != RequestState::Idle && r.in.priv == priv;
+}
+
+void Session::lose_answer(Slot slot, const void *priv)
+{
+	const RcuReader reader;
+	for (Path &path : paths_) {
+		if (!path.has_request(slot, priv))
+			continue;
+		log_error(path.log_name(), "a message was not answered, the path starts again");
+		path.fail(err::etimedout, PathError::Timeout);
+	}
+}
+
 // Where in the server's memory does not matter, for there is nothing to write; a key that is valid
 // there is given all the same, in case a device looks.
 Status Path::post_probe(ClientConnection &con, u64 &place)

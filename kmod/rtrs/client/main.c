@@ -50,6 +50,7 @@ EXPORT_SYMBOL_GPL(rtrs_clt_query);
 EXPORT_SYMBOL_GPL(rtrs_clt_get_permit);
 EXPORT_SYMBOL_GPL(rtrs_clt_put_permit);
 EXPORT_SYMBOL_GPL(rtrs_clt_submit);
+EXPORT_SYMBOL_GPL(rtrs_clt_give_up);
 EXPORT_SYMBOL_GPL(rtrs_clt_commit);
 EXPORT_SYMBOL_GPL(rtrs_clt_poll);
 

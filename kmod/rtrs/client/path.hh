@@ -185,6 +185,8 @@ public:
 	Status submit(const rtrs_clt_request &request);
 	// The same in line: submit.cc.
 	Status take(const rtrs_clt_request &request);
+	// Whether it has the request of that slot and `priv`, which has not ended.
+	bool has_request(Slot slot, const void *priv) const;
 	// Asks the server to end the path of this serial; none is carried yet. EAGAIN, or what the
 	// device says. Serialised by the session's fence lock.
 	Status post_fence(u32 serial);

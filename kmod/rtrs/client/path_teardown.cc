@@ -107,13 +107,24 @@ bool Path::close_request(Request &request)
 	return true;
 }
 
-// In the order of submission: what follows depends on what went before, if anything does.
+// In the order of submission: what follows depends on what went before, if anything does. Messages
+// of the user's, that are no block requests, end here.
 void Path::move_requests(Request **first, u32 count)
 {
 	const bool fenced = session_.fence(*this);
 	u32 lost = 0;
 	for (u32 i = 0; i < count; i++) {
 		Request &request = *first[i];
+		// Rule: control ends with its path
+		// Its user knows what may be said again. The server works on nothing of it that it
+		// has not begun, so paths stay as they are.
+		if (fenced && request.in.admin) {
+			request.state = RequestState::Idle;
+			trace::complete(*this, request, err::econnaborted.code());
+			request.in.done(request.in.priv, err::econnaborted.code(), nullptr,
+					ktime_get_ns());
+			continue;
+		}
 		request.status = fenced ? fail_over(request) : err::econnaborted.code();
 		if (request.status)
 			first[lost++] = &request;

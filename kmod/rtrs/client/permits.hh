@@ -10,13 +10,14 @@
 
 namespace rtrs::client {
 
-// How many of a queue's slots are permits. 0: the queue can't be split.
+// How many of a queue's slots are permits. 0: the queue can't be split. Users keep some for what
+// may not wait behind the rest, so there are three wherever there is room.
 constexpr u32 permit_count(QueueDepth depth)
 {
 	if (depth.value >= 64)
-		return 4;
+		return 6;
 	if (depth.value >= 8)
-		return 2;
+		return 3;
 	return depth.value >= 2 ? 1 : 0;
 }
 

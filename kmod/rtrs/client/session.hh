@@ -104,6 +104,9 @@ public:
 
 	// Any context that does not hold RCU up; see rtrs_clt_submit().
 	Status submit(const rtrs_clt_request &request, SubmitKind kind = SubmitKind::New);
+	// The path that still has the request, whose answer is taken for lost, starts again. As
+	// submit().
+	void lose_answer(Slot slot, const void *priv);
 	// Posts what was kept for requests that follow, whichever path took it. As submit().
 	void commit(const Lane &lane);
 	int poll(u32 queue, io_comp_batch *batch);

@@ -35,6 +35,28 @@ void open_message(ByteView message, Transfer transfer)
 	MUST(parse_open(sent, transfer).ok() == (open->access_mode != AccessMode::Shared));
 }
 
+void numbered_message(ByteView message, Transfer transfer)
+{
+	auto close = parse_numbered_close(message, transfer);
+	if (close.ok()) {
+		MUST(!transfer.is_read() && transfer.size == 0 && close->value);
+		const NumberedClose again = make_numbered_close(close.value());
+		MUST(parse_numbered_close(ByteView(&again, sizeof(again)), transfer).value() ==
+		     close.value());
+	}
+	auto open = parse_numbered_open(message, transfer, feature::all);
+	if (!open.ok())
+		return;
+	MUST(!close.ok() && transfer.is_read() && transfer.size >= sizeof(OpenResponse));
+	MUST(open->number.value != 0);
+	const NumberedOpen again =
+	    make_numbered_open(open->want.access_mode, open->want.name, open->number);
+	auto read = parse_numbered_open(ByteView(&again, sizeof(again)), transfer, feature::all);
+	MUST(read.ok() && read->number == open->number &&
+	     read->want.access_mode == open->want.access_mode &&
+	     read->want.name.view() == open->want.name.view());
+}
+
 void io_message(ByteView message, Transfer transfer, std::uint8_t version,
 		const DeviceLimits &device)
 {
@@ -200,6 +222,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	auto id = parse_close(view(bytes), transfer);
 	MUST(!id.ok() || (!transfer.is_read() && transfer.size == 0));
 	open_message(view(bytes), transfer);
+	numbered_message(view(bytes), transfer);
 	io_message(view(bytes), transfer, version, device);
 	answer(view(bytes));
 	extension_message(view(bytes), transfer);

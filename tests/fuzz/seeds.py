@@ -163,6 +163,9 @@ def seeds():
     yield "rnbd_messages", "open-answer", rnbd_input(open_response())
     yield "rnbd_messages", "open-answer-4k", rnbd_input(open_response(4096))
     yield "rnbd_messages", "close", rnbd_input(struct.pack("<HHI", 5, 0, 5), bits=0x1D)
+    numbered = struct.pack("<HHBxxxQ256s", 0x800a, 0, 1, 7, b"/dev/sda")
+    yield "rnbd_messages", "numbered-open", rnbd_input(numbered, size=56)
+    yield "rnbd_messages", "numbered-close", rnbd_input(struct.pack("<HHIQ", 0x800c, 0, 0, 7), bits=0x1D)
     for operation, bits, size in ((0, 0x1C, 4096), (1, 0x1D, 4096), (3, 0x1D, 0), (4, 0x1D, 0),
                                   (5, 0x1D, 0)):
         yield "rnbd_messages", f"io-{operation}", rnbd_input(rnbd_io(operation), bits, size)

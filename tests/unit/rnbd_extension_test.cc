@@ -28,13 +28,13 @@ Wwid wwid(std::string_view t)
 const char *const kMagic = "726E62642B657874";
 
 const Bytes kQuestion =
-    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "FF"}});
+    message(36, {{0, "0000"}, {4, "02"}, {8, kMagic}, {16, "8877665544332211"}, {32, "FF01"}});
 const Bytes kAnswer = message(36, {{0, "0100"},
 				   {4, "02"},
 				   {8, kMagic},
 				   {16, "8877665544332211"},
 				   {24, "A8A7A6A5A4A3A2A1"},
-				   {32, "FF"}});
+				   {32, "FF01"}});
 } // namespace
 
 TEST(Extension, Negotiation)
@@ -93,7 +93,7 @@ TEST(Extension, AServerConfirmsWhatItHas)
 	SessionInfo answer = make_session_info_response(2);
 	const Extension lesser{.features = feature::device_states, .instance = kInstance};
 	EXPECT_EQ(answer_extension(view(kQuestion), lesser, answer), feature::device_states);
-	EXPECT_EQ(bytes_of(answer), with(kAnswer, {{32, "01"}}));
+	EXPECT_EQ(bytes_of(answer), with(kAnswer, {{32, "0100"}}));
 }
 
 TEST(Extension, MessageTypesNeedTheAgreement)
@@ -101,18 +101,17 @@ TEST(Extension, MessageTypesNeedTheAgreement)
 	const struct {
 		const char *type;
 		u32 feature;
-	} kOwn[] = {{"0080", feature::device_states},
-		    {"0280", feature::identify},
-		    {"0480", feature::device_limits},
-		    {"0680", feature::discover},
-		    {"0880", feature::reservations}};
+	} kOwn[] = {{"0080", feature::device_states}, {"0280", feature::identify},
+		    {"0480", feature::device_limits}, {"0680", feature::discover},
+		    {"0880", feature::reservations},  {"0A80", feature::open_numbers},
+		    {"0C80", feature::open_numbers}};
 	for (const auto &own : kOwn) {
 		const Bytes m = message(8, {{0, own.type}});
 		EXPECT_EQ(code(parse_message_type(view(m))), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), feature::all & ~own.feature)), -22);
 		EXPECT_EQ(code(parse_message_type(view(m), own.feature)), 0);
 	}
-	for (const char *type : {"0180", "0380", "0580", "0780", "0980", "0A80", "0600", "0100"})
+	for (const char *type : {"0180", "0380", "0580", "0780", "0980", "0B80", "0600", "0100"})
 		EXPECT_EQ(code(parse_message_type(view(message(8, {{0, type}})), ~0u)), -22);
 }
 

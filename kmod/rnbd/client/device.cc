@@ -16,8 +16,8 @@ Device::Device(Module &module, Ref<Session> session, const DeviceName &name, Acc
 	       u32 index)
     : module_(module), session_(session), mode_(mode), index_(index), name_(name),
       opens_(lock_class<"rnbd_client opens">()), changed_(lock_class<"rnbd_client device">()),
-      open_work_(this), retry_(this), limits_retry_(this), unmap_work_(this), waiting_(*this),
-      events_(*this), slow_(*this), unknown_id_(this),
+      open_work_(this), ask_(this), retry_(this), limits_retry_(this), unmap_work_(this),
+      waiting_(*this), events_(*this), slow_(*this), unknown_id_(this),
       building_(lock_class<"rnbd_client building">()), directory_(*this)
 {
 	label_.print("%s@%s", name_.c_str(), session_->name());
@@ -174,6 +174,7 @@ void Device::finish_unmap()
 		LockGuard built(building_);
 	}
 	// no work item of the device begins any more, but an OPEN that is under way ends;
+	ask_.cancel_sync();
 	retry_.cancel_sync();
 	limits_retry_.cancel_sync();
 	waiting_.stop_timer();
@@ -190,7 +191,12 @@ void Device::finish_unmap()
 	slow_.stop();
 	// so the server can let go of the device;
 	if (say_close_)
-		exchange_close(*session_, {id_}, epoch_);
+		exchange_close(*session_,
+			       {.number = number_, .id = {id_}, .mode = mode_, .name = name_},
+			       epoch_);
+	// what an OPEN goes on with that nobody waits for is closed when it has come to its end;
+	if (!module_.stopping())
+		open_work_.queue(session_->workqueue());
 	if (disk_)
 		log_info(label(), "Device is unmapped");
 	// the path may be mapped again;

@@ -134,6 +134,7 @@ public:
 	Status remap();
 
 	cxxrt::ListNode session_node;
+	cxxrt::ListNode opening_node;
 
 private:
 	struct Opens {
@@ -158,6 +159,11 @@ private:
 	void check_unknown_id();
 	// device_open.cc
 	void run_open();
+	Status open_or_settle();
+	void settle();
+	bool ask_later();
+	void ask_again();
+	void close(const OpenedDevice &opened);
 	void try_again_later();
 	void open_again() { start_open(); }
 	Status open_once();
@@ -210,6 +216,7 @@ private:
 	DeviceTopology topology_{};
 	cxxrt::DiskLimits disk_limits_{}; // that the disk has
 	Wwid wwid_;			  // constant once it is not empty
+	OpenNumber number_{};		  // of the OPEN that id_ is from
 	// What the server said last of writes that it may have lost.
 	u64 instance_ = 0; // 0: unknown
 	u32 losses_ = 0;
@@ -225,6 +232,13 @@ private:
 	cxxrt::RefWork<Device, &Device::run_open> open_work_;
 	int open_error_ = 0; // that the log has; of open_work_, as is
 	MessageReserve reserve_;
+	// An OPEN whose end is not known; of open_work_.
+	AskedOpen asked_;
+	bool asked_by_wwid_ = false;
+	int by_name_ = 0; // then: what the OPEN by name met
+	unsigned int ask_pause_ms_ = 0;
+	// Queued under the link lock while not Unmapped.
+	cxxrt::DelayedWork<Device, &Device::ask_again> ask_;
 	// Queued under the link lock, in state MappedDisconnected only.
 	cxxrt::DelayedWork<Device, &Device::open_again> retry_;
 	// Queued under the link lock while published_ and not Unmapped.

@@ -74,7 +74,8 @@ bool Device::follow_limits()
 		if (new_cache)
 			WRITE_ONCE(hides_cache_, true);
 		if (s.error() == err::ebusy)
-			limits_retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
+			limits_retry_.queue_after(session_->workqueue(),
+						  msecs_to_jiffies(kRetryMs));
 		else
 			log_error_limited(label(),
 					  "The kernel does not take the device's new limits: %d",
@@ -175,7 +176,7 @@ void Device::close_by_server()
 void Device::note_unknown_id(u32 open_number)
 {
 	WRITE_ONCE(unknown_open_, open_number);
-	unknown_id_.queue(module_.workqueue());
+	unknown_id_.queue(session_->workqueue());
 }
 
 void Device::check_unknown_id()

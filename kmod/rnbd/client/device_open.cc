@@ -14,7 +14,7 @@ namespace rnbd::client {
 u32 Device::start_open()
 {
 	const u32 number = opens_.with([](Opens &o) { return ++o.wanted; });
-	open_work_.queue(module_.workqueue());
+	open_work_.queue(session_->workqueue());
 	return number;
 }
 
@@ -37,13 +37,14 @@ Status Device::await_open(u32 number)
 void Device::run_open()
 {
 	const cxxrt::NoIoScope noio;
+	session_->begin_open(*this);
 	const u32 number = opens_.with([](Opens &o) { return o.wanted; });
 	const Session::Since since = session_->now();
-	Status s = session_->resend_while_up([&] {
-		Status one = state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
-		open_error_ = one.code();
-		return one;
-	});
+	Status s = open_or_settle();
+	session_->end_open(*this);
+	if (!s.ok() && s.error() == err::einprogress)
+		return;
+	ask_pause_ms_ = 0;
 	// A loss of the link needs no second try: its end brings an OPEN.
 	if (!s.ok() && !session_->lost(since))
 		try_again_later();
@@ -54,6 +55,58 @@ void Device::run_open()
 	changed_.wake_all();
 }
 
+// EINPROGRESS: the server goes on with it, and is asked again in a while.
+Status Device::open_or_settle()
+{
+	Status s = session_->resend_while_up([&] {
+		const Status one =
+		    state() == DeviceState::Unmapped ? Status(err::enodev) : open_once();
+		if (!(one.code() == err::einprogress.code()))
+			open_error_ = one.code();
+		return one;
+	});
+	if (!s.ok() && s.error() == err::einprogress && ask_later())
+		return s;
+	if (state() != DeviceState::Unmapped)
+		return s;
+	settle();
+	return err::enodev;
+}
+
+// What nobody wants any more is closed, also if the server has not got so far yet.
+void Device::settle()
+{
+	if (!asked_.under_way || module_.stopping())
+		return;
+	if (asked_by_wwid_) {
+		Result<DeviceName> name = make_wwid_name(wwid_);
+		if (name.ok())
+			exchange_settle(*session_, asked_, name.value(), &reserve_);
+	} else {
+		exchange_settle(*session_, asked_, name_, &reserve_);
+	}
+}
+
+void Device::ask_again()
+{
+	open_work_.queue(session_->workqueue());
+}
+
+// False if nobody wants it any more.
+bool Device::ask_later()
+{
+	constexpr unsigned int kFirstPauseMs = 100;
+	constexpr unsigned int kLastPauseMs = 2'000;
+	return session_->with_link([&](Link &) {
+		if (state() == DeviceState::Unmapped)
+			return false;
+		ask_pause_ms_ =
+		    cxxrt::min_of(cxxrt::max_of(2 * ask_pause_ms_, kFirstPauseMs), kLastPauseMs);
+		ask_.queue_after(session_->workqueue(), msecs_to_jiffies(ask_pause_ms_));
+		return true;
+	});
+}
+
 // A server that has just started may not have the device yet, and one that has not noticed the loss
 // still has it open.
 void Device::try_again_later()
@@ -61,15 +114,18 @@ void Device::try_again_later()
 	constexpr unsigned int kRetryMs = 5'000;
 	session_->with_link([&](Link &) {
 		if (state() == DeviceState::MappedDisconnected && !closed_by_server_)
-			retry_.queue_after(module_.workqueue(), msecs_to_jiffies(kRetryMs));
+			retry_.queue_after(session_->workqueue(), msecs_to_jiffies(kRetryMs));
 	});
 }
 
 Status Device::open_once()
 {
+	// The server has it open by an OPEN that belongs to it.
+	if (state() == DeviceState::Mapped)
+		return {};
 	Result<OpenedDevice> opened = open_ours();
 	if (!opened.ok()) {
-		if (opened.code() != open_error_)
+		if (opened.code() != open_error_ && opened.code() != err::einprogress.code())
 			log_error(label(), "Cannot open the device at the server: %d",
 				  opened.code());
 		return opened.error();
@@ -77,7 +133,7 @@ Status Device::open_once()
 	Status taken = session_->with_link([&](Link &link) { return take_opened(link, *opened); });
 	// If the epoch is over, this sends nothing.
 	if (!taken.ok())
-		exchange_close(*session_, opened->properties.device, opened->epoch, &reserve_);
+		close(*opened);
 	return taken;
 }
 
@@ -86,13 +142,17 @@ Result<OpenedDevice> Device::open_ours()
 {
 	const u32 epoch = TRY(session_->introduced_epoch());
 	TRY(check_access_is_known(epoch));
-	Result<OpenedDevice> by_name = exchange_open(*session_, epoch, mode_, name_, reserve_);
+	if (asked_.under_way && asked_.epoch == epoch && asked_by_wwid_)
+		return open_by_identity(epoch, cxxrt::Error::from_code(by_name_));
+	asked_by_wwid_ = false;
+	Result<OpenedDevice> by_name =
+	    exchange_open(*session_, epoch, mode_, name_, asked_, reserve_);
 	if (!by_name.ok())
 		return open_by_identity(epoch, by_name.error());
 	if (!is_another(*by_name))
 		return by_name;
 	// First, as who has that disk may be looking for it.
-	exchange_close(*session_, by_name->properties.device, by_name->epoch, &reserve_);
+	close(*by_name);
 	if (open_error_ != err::einval.code())
 		log_warning(label(), "The server has another device of that name, %s instead of %s",
 			    by_name->identity.wwid.c_str(), wwid_.c_str());
@@ -123,9 +183,9 @@ Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 {
 	// What tells nothing of the name, but of the link or of memory; and EACCES, by which an
 	// administrator keeps this client out: he does not mean that name alone.
-	constexpr cxxrt::Error kOthers[] = {err::econnaborted, err::econnreset, err::enotconn,
-					    err::eintr,	       err::enomem,	err::eagain,
-					    err::etimedout,    err::eacces};
+	constexpr cxxrt::Error kOthers[] = {
+	    err::econnaborted, err::econnreset, err::enotconn, err::eintr,	 err::enomem,
+	    err::eagain,       err::etimedout,	err::eacces,   err::einprogress, err::estale};
 	for (const cxxrt::Error &other : kOthers)
 		if (by_name == other)
 			return by_name;
@@ -136,16 +196,30 @@ Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 	if (wwid_.empty() || !extension.has(feature::identify | feature::open_by_wwid))
 		return by_name;
 	const DeviceName name = TRY(make_wwid_name(wwid_));
-	Result<OpenedDevice> found = exchange_open(*session_, epoch, mode_, name, reserve_);
+	asked_by_wwid_ = true;
+	by_name_ = by_name.code();
+	Result<OpenedDevice> found = exchange_open(*session_, epoch, mode_, name, asked_, reserve_);
+	// The answer to that is still to come.
+	if (!found.ok() && asked_.under_way)
+		return found;
+	asked_by_wwid_ = false;
 	if (!found.ok())
 		return by_name;
 	// Between its look and its open the server may have got another disk.
 	if (is_another(*found)) {
-		exchange_close(*session_, found->properties.device, epoch, &reserve_);
+		close(*found);
 		return by_name;
 	}
 	log_info(label(), "The server has the device under another name now: %s", name.c_str());
 	return found;
+}
+
+void Device::close(const OpenedDevice &opened)
+{
+	exchange_close(
+	    *session_,
+	    {.number = opened.number, .id = opened.properties.device, .mode = mode_, .name = name_},
+	    opened.epoch, &reserve_);
 }
 
 // What a disk can't change under its users; everything else is taken over (protocol G.3-19).
@@ -217,6 +291,7 @@ Status Device::take_opened(Link &link, const OpenedDevice &opened)
 	WRITE_ONCE(open_number_, ++link.opens);
 	WRITE_ONCE(id_, now.device.value);
 	epoch_ = opened.epoch;
+	number_ = opened.number;
 	if (published_)
 		follow_limits();
 	set_state(DeviceState::Mapped);

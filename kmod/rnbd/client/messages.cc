@@ -10,8 +10,7 @@ namespace rnbd::client {
 namespace {
 constexpr unsigned int kCloseTimeoutMs = 30'000;
 constexpr unsigned int kSendRetryMs = 5;
-// No disk has part in this answer. A server that loses the question keeps its path.
-constexpr unsigned int kSessionInfoTimeoutMs = 60'000;
+constexpr u32 kAskAgain = 20; // times
 } // namespace
 
 Result<Ref<Message>> Message::create(Session &session, usize room)
@@ -49,7 +48,7 @@ Ref<Message> MessageReserve::take()
 }
 
 // One that is used anew is as if it was new.
-Status Message::begin(const Content &content)
+Status Message::begin(const Content &content, MessageKind kind)
 {
 	if (content.answer_size > room_)
 		return err::emsgsize;
@@ -57,6 +56,7 @@ Status Message::begin(const Content &content)
 	if (answer_size_)
 		memset(answer_, 0, answer_size_);
 	status_ = 0;
+	kind_ = kind;
 	ended_.reset();
 	return {};
 }
@@ -69,7 +69,7 @@ Result<Ref<Message>> Message::exchange(Session &session, const Content &content,
 		message = way.reserve->take();
 	if (!message)
 		message = TRY(create(session, content.answer_size));
-	TRY(message->begin(content));
+	TRY(message->begin(content, way.kind));
 	for (;;) {
 		Status s = message->send(content, way.epoch);
 		if (s.ok())
@@ -81,7 +81,13 @@ Result<Ref<Message>> Message::exchange(Session &session, const Content &content,
 		if (msleep_interruptible(kSendRetryMs) && fatal_signal_pending(current))
 			return err::eintr;
 	}
-	TRY(message->ended_.wait_killable_for(way.timeout));
+	Status ended = message->ended_.wait_killable_for(way.timeout);
+	if (!ended.ok() && ended.error() == err::etimedout) {
+		// The end of its path ends it, and until then the server may still get it.
+		session.give_up(*message);
+		ended = message->ended_.wait_killable();
+	}
+	TRY(ended);
 	TRY(Status::from_code(message->status_));
 	return message;
 }
@@ -122,9 +128,8 @@ Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserv
 {
 	const u64 nonce = get_random_u64();
 	const SessionInfo m = make_extended_session_info(nonce);
-	Ref<Message> message = TRY(Message::exchange(
-	    session, {&m, sizeof(m), sizeof(SessionInfo)},
-	    {.timeout = msecs_to_jiffies(kSessionInfoTimeoutMs), .reserve = &reserve}));
+	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(SessionInfo)},
+						     {.reserve = &reserve}));
 	const u8 version = TRY(parse_session_info_response(message->answer()));
 	return Agreement{.version = version,
 			 .extension = parse_extension_response(message->answer(), nonce),
@@ -133,7 +138,7 @@ Result<Agreement> exchange_session_info(Session &session, MessageReserve &reserv
 
 // Which device it is, and how it likes to be used, as far as the server tells.
 static Result<OpenedDevice> describe(Session &session, const DeviceProperties &properties,
-				     u32 epoch, MessageReserve &reserve)
+				     OpenNumber number, u32 epoch, MessageReserve &reserve)
 {
 	const MessageWay way{.epoch = &epoch, .reserve = &reserve};
 	OpenedDevice opened{.properties = properties,
@@ -141,7 +146,8 @@ static Result<OpenedDevice> describe(Session &session, const DeviceProperties &p
 							 session.attributes().max_io_size),
 			    .epoch = epoch,
 			    .extension = TRY(session.extension(epoch)),
-			    .identity = {}};
+			    .identity = {},
+			    .number = number};
 	if (opened.extension.has(feature::identify)) {
 		const Identify m = make_identify(properties.device);
 		Ref<Message> message =
@@ -158,54 +164,158 @@ static Result<OpenedDevice> describe(Session &session, const DeviceProperties &p
 	return opened;
 }
 
+// What tells nothing of how far the server has got with it.
+static bool is_unknown(Error e)
+{
+	constexpr Error kUnknown[] = {err::econnaborted, err::econnreset, err::etimedout,
+				      err::eintr,	 err::enomem,	  err::eagain};
+	for (const Error &unknown : kUnknown)
+		if (e == unknown)
+			return true;
+	return e == err::einprogress;
+}
+
+// The answer is OpenResponse.
+static Result<Ref<Message>> ask_open(Session &session, const AskedOpen &asked,
+				     const DeviceName &name, MessageReserve *reserve)
+{
+	MessageWay way{.epoch = &asked.epoch, .kind = MessageKind::Open, .reserve = reserve};
+	if (asked.number) {
+		const NumberedOpen m = make_numbered_open(asked.mode, name, asked.number);
+		return Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)}, way);
+	}
+	// Its server answers when the device is open, whatever that takes.
+	way.timeout = MAX_SCHEDULE_TIMEOUT;
+	const Open m = make_open(asked.mode, name);
+	return Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)}, way);
+}
+
 Result<OpenedDevice> exchange_open(Session &session, u32 epoch, AccessMode mode,
-				   const DeviceName &name, MessageReserve &reserve)
+				   const DeviceName &name, AskedOpen &asked,
+				   MessageReserve &reserve)
 {
 	static_assert(sizeof(OpenResponse) <= kReservedAnswer);
 	static_assert(sizeof(IdentifyResponse) <= kReservedAnswer);
 	static_assert(sizeof(DeviceLimitsResponse) <= kReservedAnswer);
 	static_assert(sizeof(SessionInfo) <= kReservedAnswer);
-	const Open m = make_open(mode, name);
-	Ref<Message> message = TRY(Message::exchange(session, {&m, sizeof(m), sizeof(OpenResponse)},
-						     {.epoch = &epoch, .reserve = &reserve}));
-	Result<Extension> extension = session.extension(epoch);
+	const Extension extension = TRY(session.extension(epoch));
+	// What an earlier epoch has opened went with it.
+	if (!asked.under_way || asked.epoch != epoch)
+		asked = {.under_way = true,
+			 .epoch = epoch,
+			 .mode = mode,
+			 .number = extension.has(feature::open_numbers) ? session.new_open_number()
+									: OpenNumber{}};
+	Result<Ref<Message>> answered = ask_open(session, asked, name, &reserve);
+	if (!answered.ok()) {
+		asked.under_way = is_unknown(answered.error());
+		return answered.error();
+	}
+	// From here on it is known what is open.
+	asked.under_way = false;
+	Ref<Message> message = answered.take();
 	const ClientLimits limits{
 	    .max_block_size = PAGE_SIZE,
 	    // A server that knows extensions is none of those that mean something else by it.
-	    .trust_write_zeroes =
-		rnbd_client_trust_write_zeroes || (extension.ok() && extension->features),
+	    .trust_write_zeroes = rnbd_client_trust_write_zeroes || extension.features,
 	};
 	Result<DeviceProperties> properties = parse_open_response(message->answer(), limits);
 	Result<DeviceId> id = open_response_id(message->answer());
 	message.reset();
+	const ClosedDevice closed{.number = asked.number,
+				  .id = id.ok() ? id.value() : DeviceId{},
+				  .mode = mode,
+				  .name = name};
 	if (properties.ok()) {
-		Result<OpenedDevice> opened = describe(session, *properties, epoch, reserve);
+		Result<OpenedDevice> opened =
+		    describe(session, *properties, asked.number, epoch, reserve);
 		if (!opened.ok())
-			exchange_close(session, properties->device, epoch, &reserve);
+			exchange_close(session, closed, epoch, &reserve);
 		return opened;
 	}
 
 	log_error(session.name(), "The server's answer for %s makes no sense: %d", name.c_str(),
 		  properties.code());
-	if (id.ok())
-		exchange_close(session, *id, epoch, &reserve);
+	if (id.ok() || asked.number)
+		exchange_close(session, closed, epoch, &reserve);
 	return properties.error();
 }
 
-void exchange_close(Session &session, DeviceId id, u32 epoch, MessageReserve *reserve)
+// The close of a device whose server knows no numbers. A CLOSE whose path went is not repeated: if
+// it was executed, the id may have another device by now. An OPEN of the same name tells its id.
+static Status close_by_id(Session &session, const ClosedDevice &device, u32 epoch,
+			  MessageReserve *reserve, bool known)
 {
-	const Close m = make_close(id);
-	Status closed = session.resend_while_up([&]() -> Status {
+	DeviceId id = device.id;
+	const AskedOpen asked{.under_way = true, .epoch = epoch, .mode = device.mode, .number = {}};
+	for (u32 i = 0; i < kAskAgain; i++) {
+		if (!known) {
+			const Session::Since since = session.now();
+			Result<Ref<Message>> again = ask_open(session, asked, device.name, reserve);
+			if (!again.ok()) {
+				if (again.error() != err::econnaborted || session.lost(since) ||
+				    !session.pause_to_resend())
+					return again.error();
+				continue;
+			}
+			id = TRY(open_response_id((*again)->answer()));
+		}
+		const Close m = make_close(id);
+		const Status closed = Status::from_code(
+		    Message::exchange(session, {&m, sizeof(m), 0},
+				      {.epoch = &epoch,
+				       .timeout = msecs_to_jiffies(kCloseTimeoutMs),
+				       .kind = MessageKind::Slow,
+				       .reserve = reserve})
+			.code());
+		if (closed.ok() || closed.error() != err::econnaborted)
+			return closed.ok() ? Status() : Status(closed.error());
+		known = false;
+	}
+	return err::econnaborted;
+}
+
+// Whatever another OPEN has opened stays, so it may be said again over another path.
+static Status close_by_number(Session &session, OpenNumber number, u32 epoch,
+			      MessageReserve *reserve)
+{
+	const NumberedClose m = make_numbered_close(number);
+	return session.resend_while_up([&]() -> Status {
 		return Status::from_code(
 		    Message::exchange(session, {&m, sizeof(m), 0},
 				      {.epoch = &epoch,
 				       .timeout = msecs_to_jiffies(kCloseTimeoutMs),
+				       .kind = MessageKind::Slow,
 				       .reserve = reserve})
 			.code());
 	});
+}
+
+void exchange_close(Session &session, const ClosedDevice &device, u32 epoch,
+		    MessageReserve *reserve)
+{
+	const Status closed = device.number
+				  ? close_by_number(session, device.number, epoch, reserve)
+				  : close_by_id(session, device, epoch, reserve, true);
 	if (!closed.ok() && closed.error() != err::econnreset)
-		log_warning(session.name(), "Closing device %u was not confirmed: %d", id.value,
+		log_warning(session.name(), "Closing %s was not confirmed: %d", device.name.c_str(),
 			    closed.code());
+}
+
+void exchange_settle(Session &session, AskedOpen &asked, const DeviceName &name,
+		     MessageReserve *reserve)
+{
+	if (!asked.under_way)
+		return;
+	asked.under_way = false;
+	if (asked.number)
+		exchange_close(session,
+			       {.number = asked.number, .id = {}, .mode = asked.mode, .name = name},
+			       asked.epoch, reserve);
+	else
+		static_cast<void>(
+		    close_by_id(session, {.number = {}, .id = {}, .mode = asked.mode, .name = name},
+				asked.epoch, reserve, false));
 }
 
 } // namespace rnbd::client

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Messages that are no block requests: SESS_INFO, OPEN and CLOSE over permits (protocol D).
 //
-// Every exchange sleeps, until the answer, a fatal signal (EINTR), or the end of the link or the
-// session. The messages of one session can be in flight together, as many as it has permits.
+// Every exchange sleeps, until the answer, a fatal signal (EINTR), the end of its path, of the link
+// or the session. It goes over one path and ends with that: what may be sent again, and what the
+// server may have done all the same, is the sender's matter. A message that is not answered in time
+// ends its path.
+//
+// The messages of one session can be in flight together, as many as it has permits, and not all of
+// one kind: OPEN does not keep CLOSE out, nor both the small questions that are answered at once.
 #pragma once
 
 #include <cxxrt/memory.hh>
@@ -19,9 +24,21 @@ class MessageReserve;
 class Session;
 using cxxrt::Ref;
 
+// What a message may wait for at the server, and so which permits it may take.
+enum class MessageKind : u8 {
+	Open,	// for a device that opens
+	Slow,	// for the end of requests, or a flush
+	Prompt, // for nothing
+};
+
+// No server of this project takes so long for any answer.
+constexpr unsigned int kAnswerMs = 60'000;
+
 struct MessageWay {
 	const u32 *epoch = nullptr; // send it in that epoch only
-	unsigned long timeout = MAX_SCHEDULE_TIMEOUT;
+	// The path that has the message starts again after it, in jiffies.
+	unsigned long timeout = msecs_to_jiffies(kAnswerMs);
+	MessageKind kind = MessageKind::Prompt;
 	MessageReserve *reserve = nullptr; // what it is made of; null: of new memory
 };
 
@@ -55,12 +72,13 @@ public:
 		slot_ = slot;
 		epoch_ = epoch;
 	}
+	MessageKind kind() const { return kind_; }
 	u32 slot() const { return slot_; }
 
 private:
 	static void done(void *priv, int status, io_comp_batch *, u64);
 	friend class MessageReserve;
-	Status begin(const Content &content);
+	Status begin(const Content &content, MessageKind kind);
 	Status send(const Content &content, const u32 *epoch);
 
 	Session &session_;
@@ -71,6 +89,7 @@ private:
 	u32 slot_ = 0;
 	u32 epoch_ = 0;
 	int status_ = 0;
+	MessageKind kind_ = MessageKind::Prompt;
 	cxxrt::Completion ended_;
 };
 
@@ -109,15 +128,42 @@ struct OpenedDevice {
 	u32 epoch;
 	Extension extension; // of that epoch
 	Identity identity;   // valid with feature::identify
+	OpenNumber number;   // of its OPEN; 0 if the server knows none
+};
+
+// An OPEN that may have opened something at the server without its sender knowing it: the question
+// or the answer was lost with its path, or it goes on (protocol D.5, "Numbers of OPEN").
+struct AskedOpen {
+	bool under_way = false; // the rest is valid
+	u32 epoch = 0;
+	AccessMode mode{};
+	OpenNumber number{}; // 0: the server knows none
 };
 
 // In that epoch: ECONNRESET if it is over. An answer that makes no sense is EINVAL, and the device
-// is closed again.
+// is closed again. EINPROGRESS: the server goes on with it, and is to be asked again. `asked` is
+// the OPEN that goes on, if one does, and then says so or not; the mode and name are those of
+// before.
 Result<OpenedDevice> exchange_open(Session &session, u32 epoch, AccessMode mode,
-				   const DeviceName &name, MessageReserve &reserve);
+				   const DeviceName &name, AskedOpen &asked,
+				   MessageReserve &reserve);
+
+// What such an OPEN has opened, or opens yet, is closed. Does not wait for the flush.
+void exchange_settle(Session &session, AskedOpen &asked, const DeviceName &name,
+		     MessageReserve *reserve);
+
+// What is closed: by the number of its OPEN, or by its id where the server knows no numbers. Then
+// mode and name are to ask for it again.
+struct ClosedDevice {
+	OpenNumber number;
+	DeviceId id;
+	AccessMode mode;
+	const DeviceName &name;
+};
 
 // Waits for the confirmation, but not for ever: it changes nothing. Does nothing if the epoch is
 // over, for then the server has closed the device by itself.
-void exchange_close(Session &session, DeviceId id, u32 epoch, MessageReserve *reserve = nullptr);
+void exchange_close(Session &session, const ClosedDevice &device, u32 epoch,
+		    MessageReserve *reserve = nullptr);
 
 } // namespace rnbd::client

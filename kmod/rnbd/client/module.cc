@@ -24,7 +24,6 @@ Result<cxxrt::Box<Module>> Module::create()
 Status Module::start()
 {
 	objects_ = TRY(cxxrt::Inflight::create());
-	workqueue_ = TRY(cxxrt::Workqueue::create("rnbd_client", WQ_UNBOUND | WQ_MEM_RECLAIM));
 	background_ = TRY(cxxrt::Workqueue::create("rnbd_client_background", WQ_UNBOUND));
 	const int major = register_blkdev(0, "rnbd");
 	if (major <= 0)
@@ -55,7 +54,6 @@ Module::~Module()
 	if (objects_)
 		objects_->close();
 	background_.reset();
-	workqueue_.reset();
 	control_.remove();
 	if (major_)
 		unregister_blkdev(static_cast<unsigned int>(major_), "rnbd");

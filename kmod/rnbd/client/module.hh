@@ -46,9 +46,10 @@ public:
 	int major() const { return major_; }
 	kobject *devices_kobj() const { return control_.devices_kobj(); }
 	SessionTable &sessions() { return sessions_; }
-	// For work that may wait for a peer, and brings disks back: memory may wait for it.
-	const cxxrt::Workqueue &workqueue() const { return workqueue_; }
-	// For work that may wait for memory, in turn.
+	// Another one for each session.
+	u32 next_session() { return static_cast<u32>(atomic_inc_return(&sessions_made_)); }
+	// For work that may wait for memory, in turn. What brings disks back has a queue in each
+	// session.
 	const cxxrt::Workqueue &background() const { return background_; }
 
 private:
@@ -56,7 +57,7 @@ private:
 
 	bool stopping_ = false;
 	int major_ = 0;
-	cxxrt::Workqueue workqueue_;
+	atomic_t sessions_made_ = ATOMIC_INIT(0);
 	cxxrt::Workqueue background_;
 	cxxrt::Box<cxxrt::Inflight> objects_;
 	cxxrt::IdAllocator indexes_;

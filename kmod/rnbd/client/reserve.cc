@@ -40,7 +40,7 @@ Result<Ref<Message>> Device::reserve_once(const ReserveRequest &r)
 			      {.message = &question,
 			       .size = sizeof(question),
 			       .answer_size = reserve_answer_size(r.operation)},
-			      {.epoch = &at.epoch});
+			      {.epoch = &at.epoch, .kind = MessageKind::Slow});
 	if (!answered.ok()) {
 		if (answered.error() == err::enotconn)
 			note_unknown_id(at.open_number);

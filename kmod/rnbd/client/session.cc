@@ -15,18 +15,24 @@ constexpr unsigned int kResumeRetryMs = 5'000;
 constexpr unsigned int kResendMs = 100;
 } // namespace
 
-Session::Session(Module &module, TextView name, u32 poll_queues)
+Session::Session(Module &module, TextView name, u32 poll_queues, cxxrt::Workqueue workqueue)
     : module_(module), queues_(num_online_cpus()), poll_queues_(poll_queues),
-      permits_(lock_class<"rnbd_client permits">()),
+      permits_(lock_class<"rnbd_client permits">()), rooms_(lock_class<"rnbd_client rooms">()),
       introductions_(lock_class<"rnbd_client introductions">()),
-      link_(lock_class<"rnbd_client link">()), resume_(this), watch_(*this)
+      link_(lock_class<"rnbd_client link">()), opening_(lock_class<"rnbd_client opening">()),
+      resume_(this), watch_(*this), workqueue_(cxxrt::move(workqueue))
 {
 	name_.assign(name);
 }
 
 Result<Ref<Session>> Session::create(Module &module, TextView name, u32 poll_queues)
 {
-	auto *object = module.new_object<Session>(module, name, poll_queues);
+	cxxrt::TextBuffer<24> queue;
+	queue.print("rnbd_client_%u", module.next_session());
+	cxxrt::Workqueue workqueue =
+	    TRY(cxxrt::Workqueue::create(queue.c_str(), WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_SYSFS));
+	auto *object =
+	    module.new_object<Session>(module, name, poll_queues, cxxrt::move(workqueue));
 	if (!object)
 		return err::enomem;
 	Ref<Session> session = Ref<Session>::adopt(object);
@@ -42,7 +48,13 @@ Session::~Session()
 	WARN_ON_ONCE(transport_);
 }
 
+// Its queue can't be destroyed from its own work.
 void Session::destroy()
+{
+	free_work_.queue(module_.background());
+}
+
+void Session::free()
 {
 	Module &module = module_;
 	delete this;
@@ -171,6 +183,25 @@ void Session::remove(Device &device)
 	device.put();
 }
 
+void Session::begin_open(Device &device)
+{
+	permits_.wait_idle([&] {
+		return opening_.with([&](Opening &opening) {
+			for (Device &other : opening)
+				if (other.path() == device.path())
+					return false;
+			opening.push_back(device);
+			return true;
+		});
+	});
+}
+
+void Session::end_open(Device &device)
+{
+	opening_.with([&](Opening &opening) { opening.remove(device); });
+	permits_.wake_all();
+}
+
 bool Session::has_device(TextView path)
 {
 	return with_link([&](Link &link) {
@@ -183,16 +214,32 @@ bool Session::has_device(TextView path)
 
 // ---- messages ----
 
+// A third of the permits for OPEN, a half for what may take as long as a flush: so one is left for
+// the rest, unless the server gives room for one message only.
+bool Session::try_take_permit(u32 &slot, MessageKind kind)
+{
+	const u32 permits = attributes_.first_io_slot;
+	const u32 most[] = {cxxrt::max_of(permits / 3, 1u), cxxrt::max_of(permits / 2, 1u),
+			    permits};
+	const u32 index = static_cast<u32>(kind);
+	return rooms_.with([&](Rooms &rooms) {
+		if (rooms.taken[index] >= most[index] ||
+		    rtrs_clt_get_permit(transport_, false, &slot))
+			return false;
+		rooms.taken[index]++;
+		return true;
+	});
+}
+
 // On success the caller is inside senders_ and owns the slot. The wait is ours, not the
 // transport's, so that close() can end it.
-Status Session::take_permit(u32 &slot)
+Status Session::take_permit(u32 &slot, MessageKind kind)
 {
 	Status taken = err::econnaborted;
 	TRY(permits_.wait_killable([&] {
 		if (READ_ONCE(closing_) || !senders_->enter())
 			return true;
-		const int code = rtrs_clt_get_permit(transport_, false, &slot);
-		if (!code) {
+		if (try_take_permit(slot, kind)) {
 			taken = Status();
 			return true;
 		}
@@ -205,7 +252,7 @@ Status Session::take_permit(u32 &slot)
 Status Session::send(Message &message, const rtrs_clt_request &request, const u32 *epoch)
 {
 	rtrs_clt_request r = request;
-	TRY(take_permit(r.slot));
+	TRY(take_permit(r.slot, message.kind()));
 	// Under the link lock a loss of the link can't be reported, so the epoch holds until the
 	// transport has the message.
 	Status s = with_link([&](Link &link) -> Status {
@@ -219,18 +266,32 @@ Status Session::send(Message &message, const rtrs_clt_request &request, const u3
 			messages_->leave();
 		return submitted;
 	});
-	if (!s.ok()) {
-		rtrs_clt_put_permit(transport_, r.slot);
-		permits_.wake_all();
-	}
+	if (!s.ok())
+		put_permit(r.slot, message.kind());
 	senders_->leave();
 	return s;
 }
 
+void Session::put_permit(u32 slot, MessageKind kind)
+{
+	rooms_.with([&](Rooms &rooms) {
+		rtrs_clt_put_permit(transport_, slot);
+		rooms.taken[static_cast<u32>(kind)]--;
+	});
+	permits_.wake_all();
+}
+
+void Session::give_up(Message &message)
+{
+	if (!senders_->enter())
+		return; // it ends with the session
+	rtrs_clt_give_up(transport_, message.slot(), &message);
+	senders_->leave();
+}
+
 void Session::sent(Message &message)
 {
-	rtrs_clt_put_permit(transport_, message.slot());
-	permits_.wake_all();
+	put_permit(message.slot(), message.kind());
 	message.put();
 	messages_->leave();
 }
@@ -252,7 +313,7 @@ void Session::on_link_event(void *priv, rtrs_clt_event event)
 	case RTRS_CLT_RECONNECTED:
 		self->with_link([](Link &link) { link.up = true; });
 		// The work waits for answers, which an event must not.
-		self->resume_.queue(self->module_.workqueue());
+		self->resume_.queue(self->workqueue_);
 		return;
 	}
 }

@@ -39,6 +39,8 @@ struct Link {
 	bool up = true;
 	// Counts successful OPENs.
 	u32 opens = 0;
+	// Of the last OPEN that was sent with a number (protocol D.5).
+	u64 open_number = 0;
 	// What the SESS_INFO of this epoch agreed on; nothing before its answer.
 	Extension extension;
 };
@@ -63,9 +65,12 @@ public:
 
 	// Not connected yet. ENOMEM. May sleep.
 	static Result<Ref<Session>> create(Module &module, TextView name, u32 poll_queues);
-	explicit Session(Module &module, TextView name, u32 poll_queues);
+	Session(Module &module, TextView name, u32 poll_queues, cxxrt::Workqueue workqueue);
 	~Session();
 	void destroy();
+	// For work that may wait for this session's peer, and brings disks back: memory may wait
+	// for it. Of the session alone, so none waits behind another one's peer.
+	const cxxrt::Workqueue &workqueue() const { return workqueue_; }
 
 	const char *name() const { return name_.c_str(); }
 	TextView name_view() const { return name_.view(); }
@@ -95,6 +100,9 @@ public:
 	// Lists a device and takes a reference of it. EEXIST if the path is mapped already.
 	Status add(Device &device);
 	void remove(Device &device);
+	// One device of each path at a time is between the two. Waits; in a work item.
+	void begin_open(Device &device);
+	void end_open(Device &device);
 	bool has_device(TextView path);
 	// f(Link &) under the link lock. Whoever brings disks back needs the lock, so its holders
 	// wait for no I/O.
@@ -148,11 +156,21 @@ public:
 		}
 	}
 
+	// For a pause between two tries to say the same; false if the session closes. Sleeps.
+	bool pause_to_resend();
+	// Above all that this session has used. Sleeps for the link lock.
+	OpenNumber new_open_number()
+	{
+		return with_link([](Link &link) { return OpenNumber{++link.open_number}; });
+	}
+
 	// For Message. `epoch` limits the sending to one epoch: ECONNRESET after it. EINTR,
 	// ECONNABORTED when closing, or what submitting met. Sleeps for a permit, killable.
 	Status send(Message &message, const rtrs_clt_request &request, const u32 *epoch);
 	// Any context; `message` has returned its permit when it returns.
 	void sent(Message &message);
+	// The answer is taken for lost: ends the path that has the message. Any context.
+	void give_up(Message &message);
 
 	// Guarded by the session table.
 	cxxrt::ListNode table_node;
@@ -169,14 +187,16 @@ public:
 	void set_open_status(const Status &s) { open_code_ = s.code(); }
 
 private:
+	void free();
 	static void on_link_event(void *priv, rtrs_clt_event event);
 	static bool is_wanted(void *priv);
 	Status connect(const Destination &destination);
-	Status take_permit(u32 &slot);
+	Status take_permit(u32 &slot, MessageKind kind);
+	bool try_take_permit(u32 &slot, MessageKind kind);
+	void put_permit(u32 slot, MessageKind kind);
 	Status introduce();
 	void lose_link();
 	void resume();
-	bool pause_to_resend();
 
 	Module &module_;
 	cxxrt::TextBuffer<256> name_;
@@ -198,13 +218,25 @@ private:
 	// Messages whose done() has not returned.
 	cxxrt::Box<cxxrt::Inflight> messages_;
 	cxxrt::WaitQueue permits_;
+	// Permits that messages of each kind have. Both change under one lock, so that a task that
+	// finds none is woken by the next one that comes back.
+	struct Rooms {
+		u32 taken[3] = {};
+	};
+	cxxrt::Guarded<Rooms, cxxrt::SpinLock> rooms_;
 	cxxrt::WaitQueue introductions_;
 
 	cxxrt::Guarded<Link, cxxrt::Mutex> link_;
 	cxxrt::Completion open_ended_;
+	// Devices that say OPEN or CLOSE for one, by which a second one of the same path waits.
+	using Opening = cxxrt::List<Device, &Device::opening_node>;
+	cxxrt::Guarded<Opening, cxxrt::SpinLock> opening_;
 	cxxrt::RefWork<Session, &Session::resume> resume_;
+	cxxrt::Work<Session, &Session::free> free_work_{this};
 	MessageReserve reserve_; // of who introduces the session: open(), then resume()
 	DeviceWatch watch_;
+	// Destroyed first: its work uses the rest.
+	cxxrt::Workqueue workqueue_;
 };
 
 } // namespace rnbd::client

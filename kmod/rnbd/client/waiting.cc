@@ -25,7 +25,7 @@ void WaitingRequests::fail_if_over(Room &room, Requests &failed)
 		room.count = 0;
 	} else if (room.rule.limited()) {
 		// One tick more, so that the time is over then.
-		expire_.requeue_after(device_.session().module().workqueue(),
+		expire_.requeue_after(device_.session().workqueue(),
 				      nsecs_to_jiffies(room.rule.left(now)) + 1);
 	}
 }

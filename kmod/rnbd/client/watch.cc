@@ -20,7 +20,7 @@ Status DeviceWatch::prepare()
 
 void DeviceWatch::start()
 {
-	work_.queue_after(session_.module().workqueue(), msecs_to_jiffies(kIntervalMs));
+	work_.queue_after(session_.workqueue(), msecs_to_jiffies(kIntervalMs));
 }
 
 void DeviceWatch::run()

@@ -3,8 +3,7 @@
 //
 // As long as it takes the device for one without a volatile cache it drops flushes, so the server
 // has to make each write durable by itself. It learns by the entries of DEVICE_STATES, and has
-// learnt when it says which answer it has acted upon: an answer can be lost with its path, and
-// the transport asks again by itself.
+// learnt when it says which answer it has acted upon: an answer can be lost with its path.
 #pragma once
 
 #include <rnbd/wire/units.hh>

@@ -108,6 +108,7 @@ Result<cxxrt::Ref<Mapping>> Exports::try_attach(ExportList &list, Mapping &fresh
 		if (!(have->name() == fresh.name()))
 			return err::eexist;
 		TRY(check_reopen(have->access_mode(), fresh.access_mode()));
+		TRY(fresh.session().take_over(*have, fresh.open_number()));
 		return cxxrt::Ref<Mapping>::share(have);
 	}
 	Status s = e->add(fresh);
@@ -118,7 +119,7 @@ Result<cxxrt::Ref<Mapping>> Exports::try_attach(ExportList &list, Mapping &fresh
 	return cxxrt::Ref<Mapping>::share(&fresh);
 }
 
-Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh, const rtrs_srv_op *op)
+Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh, const Opener &opener)
 {
 	for (;;) {
 		cxxrt::Ref<Mapping> other;
@@ -132,15 +133,15 @@ Result<cxxrt::Ref<Mapping>> Exports::attach(Mapping &fresh, const rtrs_srv_op *o
 		if (!other)
 			return attached;
 		auto over = [&] {
-			return other->ended() || fresh.session().knows(*other) ||
-			       rtrs_srv_op_dead(op);
+			return other->ended() || fresh.session().knows(*other) || opener.given_up();
 		};
-		// A client of this project asks again. In-tree ones do not.
-		if (!fresh.session().asks_again())
+		// A client of this project asks again. In-tree ones do not, and one that numbers
+		// its OPENs has its answer already.
+		if (!fresh.session().asks_again() || opener.opening)
 			wait_idle(over);
 		else if (!wait_patiently(over).ok())
 			return err::ebusy;
-		if (rtrs_srv_op_dead(op))
+		if (opener.given_up())
 			return err::econnaborted;
 	}
 }

@@ -14,6 +14,7 @@
 #include <cxxrt/wait.hh>
 #include <rnbd/pure/access.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/server/opening.hh>
 #include <rnbd/wire/discover.hh>
 
 namespace rnbd::server {
@@ -66,9 +67,10 @@ public:
 	// Admits `fresh` to its device, or finds the mapping that its session has by the same name
 	// already: the mapping to use. EEXIST if the session has the device by another name, EPERM
 	// if the access mode is not allowed, EBUSY while an export of the same name still ends.
+	// ESTALE if a later OPEN of the session has the mapping.
 	// Waits for another mapping of a session of that name which is being opened, or still ends;
-	// ECONNABORTED if nobody waits for `op` any more.
-	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh, const rtrs_srv_op *op);
+	// ECONNABORTED if the opener has given up.
+	Result<cxxrt::Ref<Mapping>> attach(Mapping &fresh, const Opener &opener);
 	// No effect if it was not attached. The mapping's directory is gone. May sleep.
 	void detach(Mapping &mapping);
 	// No session has anything open. May sleep.

@@ -81,6 +81,17 @@ public:
 	DeviceCondition condition() const;
 	CacheNews &cache() { return cache_; }
 	DeviceTopology topology() const { return device_.topology(); }
+	// As the answer to OPEN told them, the capacity of now.
+	DeviceProperties properties() const
+	{
+		DeviceProperties p = told_.properties;
+		p.device = id_;
+		p.capacity = device_.capacity();
+		return p;
+	}
+	// Of the OPEN that it belongs to; 0 for one without a number.
+	OpenNumber open_number() const { return open_number_; }
+	void set_open_number(OpenNumber number) { open_number_ = number; }
 	Identity identity() const;
 
 	// ---- life
@@ -150,6 +161,7 @@ private:
 	const u32 max_io_bytes_; // of the session
 	cxxrt::Box<DiskQueue> queue_;
 
+	OpenNumber open_number_{};
 	const DeviceName name_;
 	// As the answers to OPEN and IDENTIFY tell it. Capacity, block size and read-only state are
 	// looked up anew for each request.

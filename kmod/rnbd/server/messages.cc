@@ -42,6 +42,10 @@ Result<u32> Session::handle_message(const rtrs_srv_request &request)
 		return handle_discover(request);
 	case MessageType::Reserve:
 		return handle_reserve(request);
+	case MessageType::NumberedOpen:
+		return handle_numbered_open(request);
+	case MessageType::NumberedClose:
+		return handle_numbered_close(request);
 	default:
 		return err::einval;
 	}
@@ -63,7 +67,8 @@ Result<u32> Session::handle_open(const rtrs_srv_request &request)
 	const OpenRequest want =
 	    TRY(parse_open(message_of(request), transfer_of(request), READ_ONCE(features_)));
 	trace::open(*this, want);
-	Result<DeviceProperties> properties = open(want, request.op);
+	Result<DeviceProperties> properties =
+	    open(want, {.number = {}, .op = request.op, .opening = nullptr});
 	if (!properties.ok()) {
 		log_warning_limited(Subject(*this, want.name).c_str(),
 				    "Opening device failed, access mode %s: error %d",
@@ -90,7 +95,7 @@ Result<dev_t> Session::find(const DeviceName &device) const
 	return find_device(module_.search_path(), session, device);
 }
 
-Result<DeviceProperties> Session::open(const OpenRequest &want, const rtrs_srv_op *op)
+Result<DeviceProperties> Session::open(const OpenRequest &want, const Opener &opener)
 {
 	cxxrt::Box<ExportUse> use =
 	    TRY(module_.configured().admit(*this, want.name.view(), want.access_mode));
@@ -109,10 +114,11 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const rtrs_srv_o
 
 	cxxrt::Ref<Mapping> fresh =
 	    TRY(Mapping::create(*this, cxxrt::move(device), want, told, cxxrt::move(use)));
+	fresh->set_open_number(opener.number);
 	// Not attached if it fails: the reference is all there is to give back. A session that asks
 	// again, as clients do when they reconnect, gets the id that it has and the properties of
 	// now; `fresh` was only needed to find that out.
-	cxxrt::Ref<Mapping> mapping = TRY(module_.exports().attach(*fresh, op));
+	cxxrt::Ref<Mapping> mapping = TRY(module_.exports().attach(*fresh, opener));
 	if (mapping.get() == fresh.get())
 		TRY(publish(*mapping));
 	told.properties.device = mapping->id();
@@ -174,13 +180,18 @@ Result<u32> Session::handle_close(const rtrs_srv_request &request)
 	const DeviceId id = TRY(parse_close(message_of(request), transfer_of(request)));
 	trace::close(*this, id);
 	// An id that is unknown, or was force-closed, is as closed as the client wants it.
-	if (cxxrt::Ref<Mapping> mapping = take(id.value)) {
-		mapping->end();
-		// What takes longer is waited for by the next OPEN of the device.
-		static_cast<void>(module_.exports().wait_patiently(
-		    [&] { return mapping->ended() || rtrs_srv_op_dead(request.op); }));
-	}
+	if (cxxrt::Ref<Mapping> mapping = take(id.value))
+		end_for(*mapping, request.op);
 	return 0u;
+}
+
+// Of a message that took it out of the table. What takes longer is waited for by the next OPEN of
+// the device.
+void Session::end_for(Mapping &mapping, const rtrs_srv_op *op)
+{
+	mapping.end();
+	static_cast<void>(module_.exports().wait_patiently(
+	    [&] { return mapping.ended() || rtrs_srv_op_dead(op); }));
 }
 
 } // namespace rnbd::server

@@ -45,9 +45,10 @@ Subject::Subject(const Session &session, const DeviceName &device)
 }
 
 Session::Session(Module &module, const rtrs_srv_sess *transport, u32 max_io_bytes,
-		 cxxrt::Workqueue queue)
+		 cxxrt::Workqueue queue, cxxrt::Workqueue openings)
     : module_(module), max_io_bytes_(max_io_bytes),
-      queue_depth_(rtrs_srv_sess_queue_depth(transport)), queue_(cxxrt::move(queue))
+      queue_depth_(rtrs_srv_sess_queue_depth(transport)), queue_(cxxrt::move(queue)),
+      openings_(cxxrt::move(openings))
 {
 	name_.print("%s", rtrs_srv_sess_name(transport));
 	key_.print("%s", rtrs_srv_sess_key(transport));
@@ -75,8 +76,10 @@ Result<Session *> Session::create(Module &module, rtrs_srv_sess *transport)
 	const u32 max_io_bytes = TRY(module.max_io_bytes());
 	cxxrt::Workqueue queue =
 	    TRY(cxxrt::Workqueue::create(rtrs_srv_sess_name(transport), WQ_UNBOUND, WQ_MAX_ACTIVE));
-	Session *session =
-	    new (GFP_KERNEL) Session(module, transport, max_io_bytes, cxxrt::move(queue));
+	cxxrt::Workqueue openings =
+	    TRY(cxxrt::Workqueue::create("rnbd_server_opens", WQ_UNBOUND, WQ_MAX_ACTIVE));
+	Session *session = new (GFP_KERNEL)
+	    Session(module, transport, max_io_bytes, cxxrt::move(queue), cxxrt::move(openings));
 	if (!session)
 		return err::enomem;
 	trace::create_session(*session);
@@ -91,6 +94,7 @@ void Session::down()
 	cxxrt::List<Mapping, &Mapping::ending_> ending;
 	table_.with([&](Table &t) {
 		t.down = true;
+		give_up_openings(t);
 		ids_.for_each([&](u32 id, Mapping *m) {
 			ids_.remove(id);
 			ending.push_back(*m);
@@ -100,6 +104,8 @@ void Session::down()
 		m->end();
 		m->put();
 	}
+	// OPENs that wait for a device.
+	module_.exports().wake();
 	// raw: tools look for this line as it is (protocol F.8)
 	printk_ratelimited(KERN_INFO KBUILD_MODNAME ": RTRS Session %s disconnected\n", name());
 	put();

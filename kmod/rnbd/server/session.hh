@@ -17,6 +17,7 @@
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/io.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/server/opening.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/wire/discover.hh>
 #include <rnbd/wire/messages.hh>
@@ -95,6 +96,9 @@ public:
 	}
 	// Whether the client can reach it by its id.
 	bool knows(const Mapping &mapping) { return ids_.find(mapping.id().value) == &mapping; }
+	// A mapping that an OPEN of the same session finds is that one's from now on. EAGAIN unless
+	// knows(), ESTALE if it is a later one's. May sleep.
+	Status take_over(Mapping &mapping, OpenNumber number);
 	// Takes a mapping out of the table, but keeps its id in use: the caller has to end it.
 	// Empty if somebody else took it. May sleep.
 	cxxrt::Ref<Mapping> retire(Mapping &mapping);
@@ -109,11 +113,12 @@ public:
 
 private:
 	friend class MessageJob;
+	friend class Opening;
 
 	enum : u32 { kMaxMappings = 16384 }; // as many as one client machine numbers
 
 	Session(Module &module, const rtrs_srv_sess *transport, u32 max_io_bytes,
-		cxxrt::Workqueue queue);
+		cxxrt::Workqueue queue, cxxrt::Workqueue openings);
 	~Session();
 	friend class cxxrt::RefCounted<Session>;
 
@@ -127,6 +132,10 @@ private:
 	Result<u32> handle_session_info(const rtrs_srv_request &request);
 	Result<u32> handle_open(const rtrs_srv_request &request);
 	Result<u32> handle_close(const rtrs_srv_request &request);
+	void end_for(Mapping &mapping, const rtrs_srv_op *op);
+	// opening.cc; likewise.
+	Result<u32> handle_numbered_open(const rtrs_srv_request &request);
+	Result<u32> handle_numbered_close(const rtrs_srv_request &request);
 	// extension.cc; likewise.
 	Result<u32> handle_device_states(const rtrs_srv_request &request);
 	Result<u32> handle_identify(const rtrs_srv_request &request);
@@ -136,7 +145,8 @@ private:
 	// discover.cc; likewise.
 	Result<u32> handle_discover(const rtrs_srv_request &request);
 	DiscoveredExport describe(const ConfiguredExports::Seen &seen) const;
-	Result<DeviceProperties> open(const OpenRequest &want, const rtrs_srv_op *op);
+	// ESTALE for an OPEN that is older than that by which the session has the device.
+	Result<DeviceProperties> open(const OpenRequest &want, const Opener &opener);
 	Result<dev_t> find(const DeviceName &device) const;
 	bool asks_by_wwid(const DeviceName &device) const;
 	Status publish(Mapping &mapping);
@@ -144,9 +154,21 @@ private:
 	struct Table {
 		// Have an id set aside, which nobody may take away from them.
 		cxxrt::List<Mapping, &Mapping::making_> making;
+		// OPENs by numbers that are under way, or have failed and nobody was told.
+		cxxrt::List<Opening, &Opening::node_> openings;
+		u32 opening_count = 0;
+		u64 newest_number = 0;
 		u32 states_serial = 0; // of the last answer to DEVICE_STATES
 		bool down = false;
 	};
+	// opening.cc
+	Result<cxxrt::Ref<Opening>> begin_opening(const NumberedOpenRequest &r,
+						  const rtrs_srv_op *op, bool &fresh);
+	void opened(Opening &opening, Result<DeviceProperties> result);
+	static void forget(Table &t, Opening &opening);
+	static void give_up_openings(Table &t);
+	Mapping *find_numbered(OpenNumber number);
+	Result<DeviceProperties> properties_of(OpenNumber number);
 	// Empty if there is none (any more). May sleep.
 	cxxrt::Ref<Mapping> take(u32 id);
 	cxxrt::Ref<Mapping> take(Mapping &mapping);
@@ -174,8 +196,10 @@ private:
 	cxxrt::IdMap<Mapping> ids_;
 	cxxrt::Guarded<Table, cxxrt::Mutex> table_{cxxrt::lock_class<"rnbd-server devices">()};
 	cxxrt::Work<Session, &Session::free> free_work_{this};
-	// Destroyed first: its work uses the rest.
+	// Destroyed first: their work uses the rest. An OPEN that hangs takes no place of a
+	// message.
 	cxxrt::Workqueue queue_;
+	cxxrt::Workqueue openings_;
 };
 
 } // namespace rnbd::server

@@ -14,6 +14,7 @@
 #include <rnbd/wire/feature.hh>
 #include <rnbd/wire/identify.hh>
 #include <rnbd/wire/messages.hh>
+#include <rnbd/wire/numbered.hh>
 #include <rnbd/wire/reserve.hh>
 #include <rnbd/wire/units.hh>
 

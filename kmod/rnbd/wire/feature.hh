@@ -19,8 +19,10 @@ constexpr u32 discover = 1u << 5;
 constexpr u32 shared_access = 1u << 6;
 // Persistent reservations that clients hold against each other.
 constexpr u32 reservations = 1u << 7;
+// OPEN and CLOSE by a number of the OPEN, and OPENs that are answered before they end.
+constexpr u32 open_numbers = 1u << 8;
 constexpr u32 all = device_states | identify | device_cache | device_limits | open_by_wwid |
-		    discover | shared_access | reservations;
+		    discover | shared_access | reservations | open_numbers;
 } // namespace feature
 
 } // namespace rnbd

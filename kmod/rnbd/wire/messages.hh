@@ -32,6 +32,8 @@ enum class MessageType : u16 {
 	DiscoverResponse = 0x8007,
 	Reserve = 0x8008,
 	ReserveResponse = 0x8009,
+	NumberedOpen = 0x800a, // answered by OpenResponse
+	NumberedClose = 0x800c,
 };
 
 enum class AccessMode : u8 {
@@ -149,7 +151,8 @@ static_assert(__builtin_offsetof(Io, bi_size) == 20);
 static_assert(__builtin_offsetof(Io, prio) == kIoSizeV1);
 static_assert(__builtin_offsetof(Io, padding) == 26);
 
-constexpr usize kMaxMessageSize = sizeof(Open);
+// That of NumberedOpen.
+constexpr usize kMaxMessageSize = 272;
 
 // Nearly all messages of a client are of this type.
 inline bool is_io(ByteView message)
@@ -177,7 +180,9 @@ inline Result<MessageType> parse_message_type(ByteView message, u32 features = 0
 			 {MessageType::Identify, feature::identify},
 			 {MessageType::DeviceLimits, feature::device_limits},
 			 {MessageType::Discover, feature::discover},
-			 {MessageType::Reserve, feature::reservations}};
+			 {MessageType::Reserve, feature::reservations},
+			 {MessageType::NumberedOpen, feature::open_numbers},
+			 {MessageType::NumberedClose, feature::open_numbers}};
 	for (const auto &e : kExtended)
 		if ((features & e.feature) && h->is(e.type))
 			return e.type;
@@ -260,6 +265,23 @@ struct OpenRequest {
 	DeviceName name;
 };
 
+namespace detail {
+// `field` is all the room of the name. EINVAL.
+inline Result<OpenRequest> parse_open_fields(u8 number, TextView field, u32 features)
+{
+	const AccessMode mode = static_cast<AccessMode>(number);
+	if (number > static_cast<u8>(AccessMode::Shared) || !knows_access(features, mode))
+		return err::einval;
+	usize length = field.find('\0');
+	if (length == field.size())
+		return err::einval;
+	Result<DeviceName> name = DeviceName::from(field.first(length));
+	if (!name.ok())
+		return name.error();
+	return OpenRequest{mode, name.take()};
+}
+} // namespace detail
+
 // Server side. EMSGSIZE unless the message has exactly 264 bytes and the answer finds room, EINVAL
 // for another type, a write, an access mode that is unknown or was not agreed on, or a bad or
 // unterminated name.
@@ -275,20 +297,11 @@ inline Result<OpenRequest> parse_open(ByteView message, Transfer transfer, u32 f
 		return err::einval;
 	if (transfer.size < sizeof(OpenResponse))
 		return err::emsgsize;
-	const u8 number = message.data()[__builtin_offsetof(Open, access_mode)];
-	const AccessMode mode = static_cast<AccessMode>(number);
-	if (number > static_cast<u8>(AccessMode::Shared) || !knows_access(features, mode))
-		return err::einval;
-	TextView field(reinterpret_cast<const char *>(message.data()) +
-			   __builtin_offsetof(Open, device_name),
-		       kDeviceNameSize);
-	usize length = field.find('\0');
-	if (length == field.size())
-		return err::einval;
-	Result<DeviceName> name = DeviceName::from(field.first(length));
-	if (!name.ok())
-		return name.error();
-	return OpenRequest{mode, name.take()};
+	return detail::parse_open_fields(message.data()[__builtin_offsetof(Open, access_mode)],
+					 TextView(reinterpret_cast<const char *>(message.data()) +
+						      __builtin_offsetof(Open, device_name),
+						  kDeviceNameSize),
+					 features);
 }
 
 inline Open make_open(AccessMode mode, const DeviceName &name)

@@ -57,8 +57,11 @@ Status Mirror::enrol(block_device *bdev, u64 key)
 		const Status s = to_status(ops.pr_register(bdev, old, key, 0));
 		if (s.ok()) {
 			registered_ = true;
+			uncertain_ = false;
 			break;
 		}
+		// Of a command that was lost, or given up by its timeout.
+		uncertain_ |= s.error() != err::ebade && s.error() != err::eopnotsupp;
 		if (s.error() == err::ebusy || s.error() == err::enomem)
 			return s;
 		conflict |= s.error() == err::ebade;
@@ -98,9 +101,12 @@ Status Mirror::follow(block_device *bdev, u64 key, const Wanted &wanted)
 		TRY(enrol(bdev, key));
 	if (wanted.type != type_)
 		TRY(change_type(bdev, key, wanted.type));
-	if (!wanted.registered && registered_) {
-		TRY(to_status(ops_of(bdev).pr_register(bdev, key, 0, 0)));
-		registered_ = false;
+	if (!wanted.registered && may_be_registered()) {
+		const Status left = to_status(ops_of(bdev).pr_register(bdev, key, 0, 0));
+		// A conflict says that there is no such registration.
+		if (!left.ok() && (registered_ || left.error() != err::ebade))
+			return left;
+		registered_ = uncertain_ = false;
 	}
 	return {};
 }

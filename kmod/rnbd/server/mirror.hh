@@ -27,7 +27,8 @@ public:
 	// conflict, EBUSY if it can't be asked now, EOPNOTSUPP if it knows no reservations. May
 	// sleep as long as the disk does.
 	Status follow(block_device *bdev, u64 key, const Wanted &wanted);
-	bool registered() const { return registered_; }
+	// Also when an error of the disk left it open whether a registration was made.
+	bool may_be_registered() const { return registered_ || uncertain_; }
 	// The disk is another one now, or came by another way.
 	void forget() { *this = Mirror(); }
 
@@ -36,6 +37,7 @@ private:
 	Status change_type(block_device *bdev, u64 key, ReservationType type);
 
 	bool registered_ = false;
+	bool uncertain_ = false; // not registered_, but the disk may have taken it
 	ReservationType type_ = ReservationType::None;
 };
 

@@ -208,9 +208,17 @@ void SharedDisk::ask()
 
 void SharedDisks::ask(SharedDisk &disk)
 {
+	const bool gives_up = disk.question_.gone_will_do;
 	disk.question_.answer = carry_out(disk, disk.question_);
 	disk.turn_.finish();
-	Box<SharedDisk> unused = disks_.with([&](Disks &) { return unuse(disk); });
+	Box<SharedDisk> unused = disks_.with([&](Disks &) {
+		// A client's question that was still at the disk when the module began to end: the
+		// registration that came of it goes, too. end() waits for this one as well, as
+		// asked_ does not fall to 0 in between.
+		if (ended_ && !gives_up)
+			give_up(disk);
+		return unuse(disk);
+	});
 	atomic_dec(&asked_);
 	wake();
 }
@@ -335,16 +343,25 @@ Result<Box<SharedDisks>> SharedDisks::create(u64 key)
 	return disks;
 }
 
-// Whose turn it is otherwise clears the disk, which is the same.
+// Under the lock, after ended_: unregisters this server with the disk, if it may be registered. A
+// disk that is being asked is left to the work item that asks it (ask()).
+void SharedDisks::give_up(SharedDisk &disk)
+{
+	if (!disk.turn_.take())
+		return;
+	if (!disk.mirror_.may_be_registered()) {
+		disk.turn_.give_back();
+		return;
+	}
+	begin(disk, {.at = disk.place_, .to = {}, .gone_will_do = true, .answer = {}});
+}
+
 void SharedDisks::end()
 {
 	disks_.with([&](Disks &disks) {
 		ended_ = true;
 		for (SharedDisk &d : disks)
-			if (d.mirror_.registered() && d.turn_.take())
-				begin(
-				    d,
-				    {.at = d.place_, .to = {}, .gone_will_do = true, .answer = {}});
+			give_up(d);
 	});
 	changed_.wait_idle([&] { return !atomic_read_acquire(&asked_); });
 	queue_.reset();
@@ -354,7 +371,7 @@ SharedDisks::~SharedDisks()
 {
 	Disks &disks = disks_.exclusive();
 	while (SharedDisk *d = disks.pop_front()) {
-		if (d->mirror_.registered())
+		if (d->mirror_.may_be_registered())
 			log_warning(d->name_.c_str(), "This server's own registration stays");
 		delete d;
 	}

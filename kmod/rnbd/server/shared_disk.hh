@@ -147,6 +147,7 @@ private:
 	cxxrt::Box<SharedDisk> unuse(SharedDisk &disk);
 	Result<SharedDisk *> use(Mapping &asker, DiskPlace &at);
 	void begin(SharedDisk &disk, SharedDisk::Question question);
+	void give_up(SharedDisk &disk);
 	template <class F> Status ask_in_turn(SharedDisk &disk, F &&patiently);
 	Result<cxxrt::Box<Reservations>> try_on_copy(SharedDisk &disk, const Nexus &who,
 						     const ReserveRequest &request);

@@ -108,6 +108,37 @@ def unload(lab: Lab, a: Member, n: Member, victim: lio.Pair, neighbour: lio.Pair
     lab.server.run("rmmod rtrs_server rtrs_core")
 
 
+def left_at_the_disk(lab: Lab, a: Member, n: Member, victim: lio.Pair, neighbour: lio.Pair) -> None:
+    """A client leaves while the disk has its question, and the module is unloaded: what comes of it goes, too."""
+    rnbd.load_server(lab)
+    rnbd.load_client(lab)
+    for name, pair in (("victim", victim), ("neighbour", neighbour)):
+        rnbd.make_export(lab.server, name, pair.mine, access="shared")
+    for member, name in ((a, "victim"), (n, "neighbour")):
+        member.map(name, "shared")
+    n.enrol()
+    lio.hang_commands(victim)
+    question = lab.client.spawn(a.text_of("register", 0, a.key), 120)
+    lio.wait_hanging(victim)
+    lab.client.run("sleep 2")  # the server waits for a second
+    a.unmap("force")
+    rnbd.equal(lab.client.wait(question).out.strip(), "No such device", "the question of a disk that was unmapped")
+    n.unmap()
+    for name in ("victim", "neighbour"):
+        rnbd.wait_until(lab.server, f"[ $(cat {TREE}/{name}/users) = 0 ]", GONE, "no users")
+    rnbd.unload_client(lab)
+    lab.server.run(f"rmdir {TREE}/victim {TREE}/neighbour")
+    gone = lab.server.spawn("rmmod rnbd_server", 120)
+    rnbd.wait_until(lab.server, f"! sg_persist --no-inquiry --in --read-keys {neighbour.other} | grep -q '^ *0x'", 30,
+                    "the neighbour is given back")
+    rnbd.check(gone.running, "the victim did not hang")
+    lio.let_go(victim)
+    rnbd.check(lab.server.wait(gone).ok, "the module stays")
+    for pair in (victim, neighbour):
+        rnbd.equal((pair.keys(), pair.held()), ([], ""), "after the unload")
+    lab.server.run("rmmod rtrs_server rtrs_core")
+
+
 def run(lab: Lab) -> None:
     # The victim is the first in every list.
     victim, neighbour = (lio.make_disk(lab.server, number) for number in (1, 2))
@@ -126,6 +157,7 @@ def run(lab: Lab) -> None:
         gives_up(lab, a, victim)
         administrator(lab, victim)
         unload(lab, a, n, victim, neighbour)
+        left_at_the_disk(lab, a, n, victim, neighbour)
     finally:
         lio.let_go(victim)
     for number in (1, 2):

@@ -69,6 +69,13 @@ Status ExportUse::published(Mapping &mapping)
 	});
 }
 
+Status ExportUse::still_allowed()
+{
+	return table_->entries_.with([&](ConfiguredExports::Entries &) -> Status {
+		return revoked_ ? err::eacces : Status();
+	});
+}
+
 Result<dev_t> ExportUse::find_device() const
 {
 	return cxxrt::block_device_at(entry_.device_path_.c_str());
@@ -110,7 +117,8 @@ template <class F> Status ConfiguredExport::change(F &&f)
 			closes_out = true;
 			if (!use.mapping_)
 				continue;
-			// Who loses against CLOSE or the end of the session leaves it to that one.
+			// Who loses against CLOSE or the end of the session leaves it to that one;
+			// the end of one that stands in no table yet is its maker's.
 			if (Mapping *m = use.session_.retire(*use.mapping_).release())
 				ending.push_back(*m);
 		}

@@ -38,8 +38,9 @@ public:
 	// May sleep.
 	~ExportUse();
 
-	// The mapping can be closed from now on. EACCES if it is not allowed any more.
+	// As those of Mapping.
 	Status published(Mapping &mapping);
+	Status still_allowed();
 	// The device behind it, constant while it is in use.
 	Result<dev_t> find_device() const;
 

@@ -67,6 +67,11 @@ Status Mapping::published()
 	return use_ ? use_->published(*this) : Status();
 }
 
+Status Mapping::still_allowed()
+{
+	return use_ ? use_->still_allowed() : Status();
+}
+
 void Mapping::announce() const
 {
 	log_info_limited(Subject(*session_, name_).c_str(), "Opened device, id %u, access mode %s",

@@ -97,9 +97,13 @@ public:
 	// ---- life
 	// Its directory below that of the export. ENOMEM. May sleep.
 	Status add_files();
-	// It stands in the table, and its files are there. EACCES if its configured export does not
-	// allow it any more; from now on it may be closed at any time.
+	// Before it can be reached: from now on a change of rules of its configured export that
+	// closes it out waits until it has ended. EACCES if it is not allowed any more. May sleep.
 	Status published();
+	// It stands in the table, where a change of rules that comes later closes it. EACCES if one
+	// that came since published() found it in no table, and leaves its end to the caller. May
+	// sleep.
+	Status still_allowed();
 	// The log line of a device that is open.
 	void announce() const;
 	// Once, by whoever took it out of the table; or by its maker, if it never got there. Does

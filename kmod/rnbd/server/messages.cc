@@ -126,14 +126,18 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const Opener &op
 }
 
 // Nobody can take the mapping away before it stands in the table: CLOSE does not find the id,
-// force_close finds another owner. The configured export does not know it before published(); from
-// the moment it stands there anybody may be faster than a failure of that.
+// force_close finds another owner, nor does a change of its export's rules, which waits for the
+// end of the mapping from published() on. A change between published() and the table is found by
+// still_allowed(): from the moment the mapping stands there its client may write, and anybody may
+// be faster than a failure of that.
 Status Session::publish(Mapping &mapping)
 {
-	Status joined = module_.disks().join(mapping);
-	if (!joined.ok()) {
+	Status known = module_.disks().join(mapping);
+	if (known.ok())
+		known = mapping.published();
+	if (!known.ok()) {
 		mapping.end();
-		return joined;
+		return known;
 	}
 	Status reserved = table_.with([&](Table &t) -> Status {
 		if (t.down)
@@ -165,11 +169,11 @@ Status Session::publish(Mapping &mapping)
 	}
 	// Who has asked for it, too, gets the same.
 	module_.exports().wake();
-	Status published = mapping.published();
-	if (!published.ok()) {
+	Status allowed = mapping.still_allowed();
+	if (!allowed.ok()) {
 		if (cxxrt::Ref<Mapping> mine = take(mapping))
 			mine->end();
-		return published;
+		return allowed;
 	}
 	mapping.announce();
 	return {};

@@ -129,6 +129,8 @@ public:
 	// What is refused: a set of refusal::. Under the lock of SharedDisks, as the next two.
 	u8 refused() const { return refused_; }
 	void refuse(u8 what) { WRITE_ONCE(refused_, what); }
+	// Why its device can have none, or null. Constant once it has joined.
+	const char *no_reservations_ = nullptr;
 	SharedDisk *disk_ = nullptr; // from join() to leave(), between which it may be read without
 	cxxrt::ListNode on_disk_;
 	// Both guarded by the lock of Exports.

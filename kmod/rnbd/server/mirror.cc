@@ -2,6 +2,7 @@
 #include <rnbd/server/mirror.hh>
 
 #include <cxxrt/block.hh>
+#include <rnbd/server/sysfs_folder.hh>
 
 namespace rnbd::server {
 
@@ -35,13 +36,22 @@ Status to_status(int result)
 
 } // namespace
 
-Status check_reservations(block_device *bdev)
+const char *no_reservations(block_device *bdev)
 {
+	if (bdev_is_partition(bdev))
+		return "it is a partition, and reservations are the whole disk's";
 	const pr_ops *ops = bdev->bd_disk->fops->pr_ops;
-	if (!ops || !ops->pr_register || !ops->pr_reserve || !ops->pr_release || !ops->pr_preempt ||
-	    bdev_is_partition(bdev))
-		return err::eopnotsupp;
-	return {};
+	if (!ops || !ops->pr_register || !ops->pr_reserve || !ops->pr_release || !ops->pr_preempt)
+		return "its driver knows none";
+	// multipath-tools mark their maps so; whatever else device mapper makes may be a part of a
+	// disk, or of several.
+	char text[SysfsFolder::kLongest];
+	const SysfsFolder folder{disk_devt(bdev->bd_disk)};
+	if (!folder.read("dm/name", text).empty() &&
+	    !folder.read("dm/uuid", text).starts_with("mpath-"))
+		return "it is a volume of device mapper, which may be a part of a disk, and no "
+		       "multipath map";
+	return nullptr;
 }
 
 // The key may be there from an earlier life: then it takes that registration over, with what was

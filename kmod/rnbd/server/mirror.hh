@@ -11,9 +11,11 @@
 
 namespace rnbd::server {
 
-// Whether the device can have reservations at all: EOPNOTSUPP if not, as its driver knows none, or
-// it is a part of a disk only. Any context.
-Status check_reservations(block_device *bdev);
+// Why a device can have no reservations: null if it can, as a whole disk whose driver knows them,
+// or a map of dm-multipath. A slice of a disk can't: device mapper hands what it is asked on to the
+// disk below, where the slices of one server are one registrant, and one slice's registration ends
+// another's. May sleep, but not for the device.
+const char *no_reservations(block_device *bdev);
 
 // One user at a time.
 class Mirror {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // RESERVE (protocol D.5).
+#include <cxxrt/log.hh>
 #include <rnbd/server/module.hh>
 #include <rnbd/server/request.hh>
 #include <rnbd/server/session.hh>
@@ -15,6 +16,10 @@ Result<u32> Session::handle_reserve(const rtrs_srv_request &request)
 	cxxrt::Ref<Mapping> mapping = TRY(with_open(
 	    m.device, [](Mapping &open) -> Found { return cxxrt::Ref<Mapping>::share(&open); }));
 	SharedDisks &disks = module_.disks();
+	if (mapping->no_reservations_)
+		log_warning_limited(name(), "%.*s can have no reservations: %s",
+				    static_cast<int>(mapping->name().size()),
+				    mapping->name().data(), mapping->no_reservations_);
 	if (!only_reads(m.request.operation))
 		TRY(disks.operate(*mapping, m.request, request.op));
 

@@ -62,6 +62,7 @@ Status SharedDisks::join(Mapping &mapping)
 	const Wwid wwid = identify_device(bdev_whole(bdev), mapping.session().module().server_id());
 	Box<SharedDisk> fresh =
 	    TRY(cxxrt::make_box<SharedDisk>(GFP_KERNEL, *this, bdev->bd_disk, wwid));
+	mapping.no_reservations_ = no_reservations(mapping.device());
 	Disks dead;
 	disks_.with([&](Disks &disks) {
 		SharedDisk *disk = find(disks, *fresh);
@@ -115,7 +116,8 @@ Result<SharedDisk *> SharedDisks::use(Mapping &asker, DiskPlace &at)
 	return disks_.with([&](Disks &) -> Result<SharedDisk *> {
 		if (!asker.disk_)
 			return err::enotconn;
-		TRY(check_reservations(asker.device()));
+		if (asker.no_reservations_)
+			return err::eopnotsupp;
 		if (!may_write(asker.access_mode()))
 			return err::eacces;
 		at = DiskPlace::of(asker.device()->bd_disk);

@@ -118,7 +118,8 @@ public:
 			const SharedDisk *disk = asker.disk_;
 			if (!disk)
 				return err::enotconn;
-			TRY(check_reservations(asker.device()));
+			if (asker.no_reservations_)
+				return err::eopnotsupp;
 			const Reservations *table = disk->table_.get();
 			f(table ? table->state() : ReservationState{}, table);
 			return {};

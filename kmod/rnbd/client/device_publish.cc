@@ -37,7 +37,7 @@ Status Device::add_to_system()
 		topology = topology_;
 	});
 	const cxxrt::DiskLimits limits = disk_limits(properties, topology);
-	gendisk *disk = TRY(create_disk(*this, module_.major(), properties, limits));
+	gendisk *disk = TRY(create_disk(*this, properties, limits));
 	get(); // for the disk, until free_disk()
 	if (const int code = device_add_disk(nullptr, disk, disk_attributes())) {
 		put_disk(disk);

@@ -139,16 +139,13 @@ void set_read_ahead(gendisk *disk, u32 max_io_size)
 	disk->bdi->ra_pages = cxxrt::max_of(2 * (max_io_size / PAGE_SIZE), kDefault);
 }
 
-Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties,
+Result<gendisk *> create_disk(Device &device, const DeviceProperties &properties,
 			      const cxxrt::DiskLimits &limits)
 {
 	Session &session = device.session();
 	gendisk *disk = TRY(cxxrt::make_disk(session.tags().get(),
 					     fixed_limits(session.attributes(), properties), limits,
 					     &device, cxxrt::lock_class<"rnbd_client disk">()));
-	disk->major = major;
-	disk->first_minor = static_cast<int>(device.index() << kPartitionBits);
-	disk->minors = 1 << kPartitionBits;
 	disk->fops = &kDiskOperations;
 	disk->private_data = &device;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "rnbd%u", device.index());

@@ -12,12 +12,14 @@ namespace rnbd::client {
 
 class Device;
 
-constexpr u32 kPartitionBits = 6;
-constexpr u32 kMaxDiskIndex = (1u << (MINORBITS - kPartitionBits)) - 1;
+// The device numbers are the kernel's extended ones, as those of NVMe disks are: LVM and other
+// programs with a list of the kinds of disks take these for disks, and a major of this module's own
+// for none.
+constexpr u32 kMaxDiskIndex = (1u << MINORBITS) - 1;
 
 // A disk that is ready for add_disk(). It has the device as its data, and drops a reference of it
 // when it is freed, if it was added. What the kernel refuses. May sleep.
-Result<gendisk *> create_disk(Device &device, int major, const DeviceProperties &properties,
+Result<gendisk *> create_disk(Device &device, const DeviceProperties &properties,
 			      const cxxrt::DiskLimits &limits);
 
 // Attributes of the disk itself, for device_add_disk(): they are there when udev hears of it.

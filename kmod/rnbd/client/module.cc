@@ -25,10 +25,6 @@ Status Module::start()
 {
 	objects_ = TRY(cxxrt::Inflight::create());
 	background_ = TRY(cxxrt::Workqueue::create("rnbd_client_background", WQ_UNBOUND));
-	const int major = register_blkdev(0, "rnbd");
-	if (major <= 0)
-		return cxxrt::Error::from_code(major);
-	major_ = major;
 	return control_.create();
 }
 
@@ -55,8 +51,6 @@ Module::~Module()
 		objects_->close();
 	background_.reset();
 	control_.remove();
-	if (major_)
-		unregister_blkdev(static_cast<unsigned int>(major_), "rnbd");
 	// Functions of ours that let go of the last object (free_disk, a write into unmap_device)
 	// may still have to return. They don't sleep on that way, so they have when every task has
 	// slept once.

@@ -43,7 +43,6 @@ public:
 	Result<u32> allocate_index() { return indexes_.allocate(kMaxDiskIndex); }
 	void free_index(u32 index) { indexes_.free(index); }
 	bool stopping() const { return READ_ONCE(stopping_); }
-	int major() const { return major_; }
 	kobject *devices_kobj() const { return control_.devices_kobj(); }
 	SessionTable &sessions() { return sessions_; }
 	// Another one for each session.
@@ -56,7 +55,6 @@ private:
 	Status start();
 
 	bool stopping_ = false;
-	int major_ = 0;
 	atomic_t sessions_made_ = ATOMIC_INIT(0);
 	cxxrt::Workqueue background_;
 	cxxrt::Box<cxxrt::Inflight> objects_;

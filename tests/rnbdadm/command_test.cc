@@ -306,6 +306,26 @@ TEST(RnbdadmUnmap, BusySaysWho)
 	EXPECT_EQ(run_line(host, "unmap rnbd0").code, 6);
 }
 
+// udev has a disk open for a moment after each writer, and nobody can say so by name.
+TEST(RnbdadmUnmap, WaitsForAReaderThatComesAndGoes)
+{
+	FakeHost host;
+	host.client();
+	host.errors["rnbd1/rnbd/unmap_device"] = EBUSY;
+	int slept = 0;
+	host.on_sleep = [&] {
+		if (++slept == 3)
+			host.errors.clear();
+	};
+	EXPECT_EQ(run_line(host, "unmap rnbd1").code, 0);
+	EXPECT_FALSE(host.exists("/sys/block/rnbd1"));
+
+	host.errors["rnbd0/rnbd/unmap_device"] = EBUSY;
+	slept = 3;
+	EXPECT_EQ(run_line(host, "unmap rnbd0").code, 6);
+	EXPECT_EQ(slept, 3) << "who uses it is known";
+}
+
 TEST(RnbdadmUnmap, AllSparesWhatOthersMapped)
 {
 	FakeHost host;

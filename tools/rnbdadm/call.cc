@@ -5,6 +5,7 @@
 #include "text.hh"
 #include "way.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <ostream>
 
@@ -124,9 +125,9 @@ void Call::save(const std::string &file, const std::string &content)
 	throw Failure(exit_of(error), fmt::format("cannot write {}: {}", file, reason), hint);
 }
 
-bool Call::wait_for(const std::function<bool()> &done)
+bool Call::wait_for(const std::function<bool()> &done, double limit)
 {
-	double end = host.now() + timeout;
+	double end = host.now() + std::min(timeout, limit);
 	while (!done()) {
 		if (host.now() >= end)
 			return false;

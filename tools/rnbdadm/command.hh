@@ -8,6 +8,7 @@
 #include "options.hh"
 
 #include <iosfwd>
+#include <limits>
 
 namespace rnbdadm {
 
@@ -109,8 +110,9 @@ public:
 		   const std::string &what, const std::vector<std::string> &paths = {});
 	// Replaces a plain file that was named on the command line; Failure.
 	void save(const std::string &file, const std::string &content);
-	// Waits until `done`, at most --timeout.
-	bool wait_for(const std::function<bool()> &done);
+	// Waits until `done`, at most --timeout, and `limit` seconds.
+	bool wait_for(const std::function<bool()> &done,
+		      double limit = std::numeric_limits<double>::infinity());
 	void say(const std::string &text) const; // with --verbose, on stderr
 	// A path of the command line, in which names of machines may stand, in the form that the
 	// kernel takes. What a name was resolved to is said with --verbose and --dry-run.

@@ -15,6 +15,9 @@ namespace rnbdadm {
 
 namespace {
 
+// How long udev may take to read a disk, in seconds.
+constexpr double kReaderPatience = 5;
+
 // With the mapping, as the module's usage says.
 bool takes(const Host &host, const std::string &option)
 {
@@ -312,15 +315,22 @@ std::string users_of(const Device &device)
 
 void unmap_device(Call &call, const Device &device, bool force)
 {
-	int error = call.try_write(device.folder + "/unmap_device", force ? "force" : "normal");
-	if (error == EBUSY) {
-		std::string users = users_of(device);
+	const std::string users = users_of(device);
+	int error = 0;
+	// Without a user that can be named udev may be reading it, as it does after each writer.
+	call.wait_for(
+	    [&] {
+		    error =
+			call.try_write(device.folder + "/unmap_device", force ? "force" : "normal");
+		    return error != EBUSY || !users.empty();
+	    },
+	    kReaderPatience);
+	if (error == EBUSY)
 		throw Failure(Exit::Busy,
 			      fmt::format("cannot unmap {}: {}", device.node(),
 					  users.empty() ? words_of(error, Action::Unmap) : users),
 			      users.empty() ? "find out who with: fuser -v " + device.node()
 					    : "end that first; --force fails its I/O instead");
-	}
 	if (error)
 		throw call.failure_of(error, Action::Unmap, "cannot unmap " + device.node());
 	if (call.dry_run)

@@ -11,10 +11,10 @@ from pathlib import Path
 from vmlab import kernel, kernels, rnbd
 from vmlab.admin import Admin
 from vmlab.guide import chapter
+from vmlab.installed import PROGRAM, built, install, package
 from vmlab.kernel import Kernel
-from vmlab.lab import ROOT, ROLES, Lab
+from vmlab.lab import ROLES, Lab
 from vmlab.machine import Machine
-from vmlab.peers import NAMES, find_ours
 
 SLOW = True
 OURS = ("client", "server")
@@ -23,7 +23,6 @@ INSTALLED = True
 VARIANTS = {"reboots": {"update": False}, "kernels": {"update": True}}
 BY_HAND = ("kernels",)  # `make vm-update`: another kernel of Debian's, and its modules
 
-PROGRAM = "/usr/sbin/rnbdadm"
 LINK = "/dev/rnbd/by-session/vm/data"
 # A disk that lasts and has an identity, as any server has one: here a file under the device mapper.
 DISK = """[Unit]
@@ -39,14 +38,14 @@ ExecStart=/sbin/dmsetup create --noudevsync data --uuid TEST-20 --table "0 13107
 ExecStart=/sbin/dmsetup mknodes data
 """
 
-# What dkms of Debian 12, and of 13, says of a kernel without headers.
-NO_HEADERS = ("headers for this kernel do not seem", "No kernel headers were found")
-
 
 def run(lab: Lab, update: bool) -> None:
     new = beside(lab) if update else None
     before = {role: files(lab.machines[role]) for role in ROLES}
-    install(lab)
+    install(lab, ROLES)
+    for machine in (lab.server, lab.client):
+        found = Admin(machine, PROGRAM).run("doctor", 12)
+        rnbd.check("modprobe rnbd_client" in found, f"doctor does not name what is missing: {found}")
     serve(lab)
     mount(lab)
     if new:
@@ -150,12 +149,6 @@ def goes(lab: Lab, gone: Kernel, left: Kernel) -> None:
                f"what DKMS has: {status}")
 
 
-def package(name: str) -> Path:
-    found = sorted((ROOT / "build/deb").glob(f"{name}_*.deb"))
-    rnbd.check(len(found) == 1, f"build/deb has no {name}: run make deb")
-    return found[0]
-
-
 def files(machine: Machine) -> list[str]:
     """What lies on its disk; of the state of dpkg, logs, what depmod makes, and folders of /usr, nothing. Nor the
     database that rpm begins where DKMS asks it."""
@@ -164,33 +157,6 @@ def files(machine: Machine) -> list[str]:
                        "! -path 'var/lib/dpkg/*' ! -path 'var/lib/systemd/*' ! -path 'root/.rpmdb*' "
                        " ! -path 'var/cache/*' ! -path 'var/tmp/*' ! -name 'modules.*' "
                        "! -path 'installed/*.work/*' ! -name mok.key ! -name mok.pub | sort", 60).split()
-
-
-def install(lab: Lab) -> None:
-    """By dpkg, with all that it runs. Only the compiler is spared an emulated CPU: DKMS finds the modules built."""
-    jobs = []
-    for role in ROLES:
-        machine = lab.machines[role]
-        debs = " ".join(machine.put(package(name)) for name in ("rnbdadm", "rnbd-dkms"))
-        jobs.append((machine, machine.spawn(f"dpkg -i {debs}\n{built(lab, role, lab.kernels[role])}", 240)))
-    for machine, job in jobs:
-        result = machine.wait(job)
-        rnbd.check(result.ok, f"installation on the {machine.name}: {result.out[-1500:]}")
-        rnbd.check(any(words in " ".join(result.out.split()) for words in NO_HEADERS), "no word about headers")
-        found = Admin(machine, PROGRAM).run("doctor", 12)
-        rnbd.check("modprobe rnbd_client" in found, f"doctor does not name what is missing: {found}")
-
-
-def built(lab: Lab, role: str, wanted: Kernel) -> str:
-    """A script that lets DKMS install the modules of a kernel, which it finds built."""
-    machine, tree = lab.machines[role], f"/var/lib/dkms/rnbd/$version/{wanted.release}/x86_64"
-    folder = lab.options.modules or ROOT / "build" / wanted.release
-    modules = " ".join(machine.put(p) for p in find_ours(folder, wanted) if p.stem in NAMES)
-    return ("version=$(dpkg-query -W -f '${Version}' rnbd-dkms)\n"
-            f"mkdir -p {tree}/module {tree}/log\ncp {modules} {tree}/module/\n"
-            f"dkms install -m rnbd -v $version -k {wanted.release}\n"
-            f"dkms status -m rnbd -k {wanted.release} | grep -q ': installed'\n"
-            f"modinfo -k {wanted.release} -F filename rnbd_client | grep -q updates/dkms")
 
 
 def serve(lab: Lab) -> None:

@@ -97,6 +97,8 @@ class ServerConnection {
 public:
 	explicit ServerConnection(Path &path) : path_(path) {}
 
+	// A connection of I/O.
+	u16 cid() const { return 1; }
 	// See the test.
 	void post_slot(RequestSlot &slot);
 	void invalidate_arrived(RequestSlot &slot) { post_slot(slot); }

@@ -82,7 +82,8 @@ struct rtrs_clt_params {
 	struct rtrs_clt_settings settings; /* what the session has from its first path on */
 	/*
 	 * Whether both sides have to prove who they are (protocol J.3): "off", "optional" or
-	 * "required"; null: as the module's parameter says. And by which key, null for none.
+	 * "required"; null: required with a key, else as the module's parameter says. And by which
+	 * key, null for none.
 	 */
 	const char *auth;
 	const char *key;

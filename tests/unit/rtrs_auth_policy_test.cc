@@ -25,7 +25,7 @@ AuthChoice outcome(AuthPolicy client, ClientMeans means, AuthPolicy server, bool
 	const AuthChoice answer = server_answer(server, able, word);
 	if (answer == AuthChoice::Refuse)
 		return answer;
-	return client_answer(client, offered, answer == AuthChoice::Proof);
+	return client_answer(client, offered, answer == AuthChoice::Proof, false);
 }
 
 } // namespace
@@ -40,6 +40,36 @@ TEST(AuthPolicy, Texts)
 	EXPECT_EQ(parse_auth_policy("required\n").value(), AuthPolicy::Required);
 	for (const char *bad : {"", "on", "Off", "optional ", "required\n\n", "0"})
 		EXPECT_EQ(code(parse_auth_policy(TextView::of(bad))), err::einval.code()) << bad;
+}
+
+// Who names a key wants it used; less than that has to be said, by that very session.
+TEST(AuthPolicy, OfSession)
+{
+	using enum AuthPolicy;
+	const struct {
+		AuthPolicy policy;
+		bool said, has_key;
+		int want; // an errno, or a policy
+	} rows[] = {
+	    // Without a key, what is said or what the module has.
+	    {Off, false, false, static_cast<int>(Off)},
+	    {Optional, false, false, static_cast<int>(Optional)},
+	    {Required, false, false, static_cast<int>(Required)},
+	    {Off, true, false, static_cast<int>(Off)},
+	    {Optional, true, false, static_cast<int>(Optional)},
+	    {Required, true, false, static_cast<int>(Required)},
+	    {Off, false, true, err::einval.code()},
+	    {Optional, false, true, static_cast<int>(Required)},
+	    {Required, false, true, static_cast<int>(Required)},
+	    {Off, true, true, err::einval.code()},
+	    {Optional, true, true, static_cast<int>(Optional)},
+	    {Required, true, true, static_cast<int>(Required)},
+	};
+	for (const auto &row : rows) {
+		const Result<AuthPolicy> got = session_policy(row.policy, row.said, row.has_key);
+		EXPECT_EQ(got.ok() ? static_cast<int>(got.value()) : got.code(), row.want)
+		    << to_text(row.policy) << ' ' << row.said << ' ' << row.has_key;
+	}
 }
 
 // Neither side of which one requires a proof ever goes on without.
@@ -122,13 +152,25 @@ TEST(AuthPolicy, WordOfTheClient)
 TEST(AuthPolicy, AnswerOfTheServer)
 {
 	using enum AuthChoice;
-	for (AuthPolicy p : kPolicies) {
-		EXPECT_EQ(client_answer(p, Plain, true), Refuse);
-		EXPECT_EQ(client_answer(p, Proof, true), Proof);
-		const AuthChoice without = p == AuthPolicy::Required ? Refuse : Plain;
-		EXPECT_EQ(client_answer(p, Proof, false), without);
-		EXPECT_EQ(client_answer(p, Plain, false), without);
-	}
+	for (AuthPolicy p : kPolicies)
+		for (bool proven : {false, true}) {
+			EXPECT_EQ(client_answer(p, Plain, true, proven), Refuse);
+			EXPECT_EQ(client_answer(p, Proof, true, proven), Proof);
+			const AuthChoice without =
+			    p == AuthPolicy::Required || proven ? Refuse : Plain;
+			EXPECT_EQ(client_answer(p, Proof, false, proven), without);
+			EXPECT_EQ(client_answer(p, Plain, false, proven), without);
+		}
+}
+
+// Only a proof that was offered can be given up.
+TEST(AuthPolicy, Downgrade)
+{
+	using enum AuthChoice;
+	for (AuthChoice offered : {Plain, Proof})
+		for (AuthChoice answer : {Plain, Proof, Refuse})
+			EXPECT_EQ(is_downgrade(offered, answer),
+				  offered == Proof && answer == Plain);
 }
 
 TEST(ServerAuth, AllPairs)

@@ -42,6 +42,17 @@ public:
 #endif
 	}
 
+	// The kernel's number of it, which no other key has while this one is there; but for its
+	// secret, which may be exchanged in its place. Any context.
+	key_serial_t serial() const
+	{
+#ifdef CONFIG_KEYS
+		return key_->serial;
+#else
+		return 0;
+#endif
+	}
+
 private:
 	friend class Keyring;
 	explicit LogonKey(key *owned) : key_(owned) {}

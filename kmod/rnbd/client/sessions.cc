@@ -30,9 +30,12 @@ bool SessionTable::fits(const Session &session, u32 poll_queues, const Destinati
 	       !rtrs_clt_check_settings(session.transport(), &wanted.settings);
 }
 
+// A key without a policy asks for a proof, as for a new session.
 bool SessionTable::has_auth(const Session &session, const Destination &wanted)
 {
-	return (wanted.auth.empty() || wanted.auth == session.auth()) &&
+	const TextView auth =
+	    wanted.auth.empty() && !wanted.key.empty() ? TextView("required") : wanted.auth;
+	return (auth.empty() || auth == session.auth()) &&
 	       (wanted.key.empty() || wanted.key == session.key());
 }
 

@@ -4,6 +4,7 @@
 // Owner: the attempt, which alone reads and writes it. No secret is in it.
 #pragma once
 
+#include <cxxrt/secret.hh>
 #include <rtrs/pure/auth_exchange.hh>
 #include <rtrs/pure/auth_policy.hh>
 #include <rtrs/pure/auth_proof.hh>
@@ -20,6 +21,9 @@ struct SessionAuth {
 
 struct Exchange {
 	explicit Exchange(const KeyId &which) : id(which) {}
+	Exchange(const Exchange &) = delete;
+	Exchange &operator=(const Exchange &) = delete;
+	~Exchange() { cxxrt::wipe(of_client.bytes, sizeof(of_client.bytes)); }
 
 	ClientAuth state = ClientAuth::Undecided;
 	const KeyId id;

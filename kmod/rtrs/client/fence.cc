@@ -118,10 +118,15 @@ bool Session::server_lost_us(const Path &path)
 	bool lost = false;
 	const RcuReader reader;
 	for (Path &other : paths_) {
-		if (&other == &path || !other.fences() || other.instance() == path.instance())
+		if (&other == &path)
+			continue;
+		const bool unproven = path.is_proven() && !other.is_proven();
+		if (!unproven && (!other.fences() || other.instance() == path.instance()))
 			continue;
 		if (other.connected()) {
-			log_info(other.log_name(), "the server has lost the session of this path");
+			log_info(other.log_name(), "%s",
+				 unproven ? "closed: its server has proven nothing, another has"
+					  : "the server has lost the session of this path");
 			other.fail(err::econnreset, PathError::Disconnected);
 		}
 		// Also if it is on its way down.

@@ -25,9 +25,10 @@ static const struct kernel_param_ops auth_ops = {
     .get = get_auth,
 };
 module_param_cb(auth, &auth_ops, NULL, 0644);
-MODULE_PARM_DESC(auth, "Whether servers have to prove who they are, for sessions that do not say: "
-		       "off, optional (where a key is named, and the server knows it) or required "
-		       "(default: optional)");
+MODULE_PARM_DESC(auth,
+		 "Whether servers have to prove who they are, for sessions that name neither a "
+		 "policy nor a key: off, optional or required, which refuses them; who names "
+		 "a key wants a proof (default: optional)");
 
 static int __init rtrs_client_init(void)
 {

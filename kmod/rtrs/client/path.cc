@@ -220,13 +220,20 @@ void Path::announce(SessionEvent::Kind kind)
 			return;
 		if (kind == SessionEvent::Kind::PathLost && !error_) {
 			event.reason = PathReason::Asked;
-		} else if (kind != SessionEvent::Kind::PathBack) {
+		} else if (kind != SessionEvent::Kind::PathBack &&
+			   kind != SessionEvent::Kind::PathUnproven) {
 			event.error = last_failure_.error;
 			event.reason = last_failure_.reason;
 		}
 	}
 	rtrs_addr_print_pair(&pair_.src, &pair_.dst, event.name.data(), RTRS_PAIR_TEXT);
 	session_.events().add(event);
+}
+
+void Path::announce_downgrade()
+{
+	if (READ_ONCE(downgraded_))
+		announce(SessionEvent::Kind::PathUnproven);
 }
 
 void Path::attempt_ended()
@@ -340,6 +347,7 @@ void Path::attempt()
 		stats_->reconnected();
 		announce(SessionEvent::Kind::PathBack);
 	}
+	announce_downgrade();
 	WRITE_ONCE(was_up_, true);
 	// Last: its failure must meet a path that is complete (protocol G.1-54).
 	heartbeat_.start(&*connections_[0], ticks_queue_);

@@ -119,6 +119,12 @@ public:
 	// The server's number for the last attempt whose cid 0 was accepted.
 	u32 serial() const { return serial_; }
 	u32 instance() const { return instance_; }
+	// Whether the server has proven itself in the attempt that made the path CONNECTED. By the
+	// attempt, or of a path that is counted.
+	bool is_proven() const { return READ_ONCE(proven_); }
+	// Tells user space of a path that went on without the proof that was offered. Process
+	// context; the path is up, or was.
+	void announce_downgrade();
 	// Whether handlers may still post. Valid until the end of the RcuReader scope that the
 	// caller is in.
 	bool posting() const { return READ_ONCE(posting_); }
@@ -403,6 +409,7 @@ private:
 	u32 info_size_ = 0; // bytes received
 	bool info_received_ = false;
 	cxxrt::Box<Exchange> exchange_; // of the attempt; null if nobody has to prove anything
+	bool downgraded_ = false;	// and had to, but for the policy; of the last attempt
 	KeyGeneration known_generation_{0};
 	// The proof is on its way: the end of the path is the server's no. Read in any context.
 	bool proof_sent_ = false;

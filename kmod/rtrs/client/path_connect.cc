@@ -242,7 +242,7 @@ Status Path::exchange_info()
 	WRITE_ONCE(proof_sent_, false);
 	TRY(read_info_response());
 	LockGuard<Mutex> held(info_lock_);
-	proven_ = proves ? exchange_->id.generation.value : 0;
+	WRITE_ONCE(proven_, proves ? exchange_->id.generation.value : 0);
 	return {};
 }
 

@@ -49,9 +49,17 @@ Status Path::begin_proof()
 Status Path::agree_on_proof(const ConnectReplyFields &reply)
 {
 	const AuthChoice offered = exchange_ ? AuthChoice::Proof : AuthChoice::Plain;
-	switch (client_answer(session_.auth().policy, offered, reply.authentication)) {
+	const AuthChoice answer = client_answer(session_.auth().policy, offered,
+						reply.authentication, session_.was_proven());
+	WRITE_ONCE(downgraded_, is_downgrade(offered, answer));
+	switch (answer) {
 	case AuthChoice::Plain:
 		exchange_.reset();
+		if (downgraded_) {
+			session_.count_downgrade();
+			log_warning_limited(log_name(), "the server proves nothing, and auth is "
+							"optional: goes on without a proof");
+		}
 		return {};
 	case AuthChoice::Proof:
 		return exchange_->go(ClientAuthEvent::ReplyProof) ? Status() : Status(err::eproto);
@@ -62,7 +70,10 @@ Status Path::agree_on_proof(const ConnectReplyFields &reply)
 		log_error_limited(log_name(), "the server wants a proof that was not offered");
 		return err::eproto;
 	}
-	log_error_limited(log_name(), "the server proves nothing, and auth is required");
+	log_error_limited(log_name(), "the server proves nothing, and %s",
+			  session_.auth().policy == AuthPolicy::Required
+			      ? "auth is required"
+			      : "has proven itself to this session before");
 	return err::eprotonosupport;
 }
 
@@ -112,12 +123,12 @@ Result<ByteView> Path::check_server_proof(ByteView message)
 	HmacSha256 hmac = TRY(HmacSha256::create());
 	SessionKey key;
 	TRY(derive_key(hmac, exchange_->id, AuthRole::Server, key));
-	Mac expected;
+	ExpectedMac<HmacSha256> expected;
 	TRY(server_mac(
 	    hmac, key, transcript(proven_request()),
 	    [&](ConnectionId cid) { return connections_[cid.value]->numbers(); },
-	    exchange_->of_client, proven.covered, expected));
-	const Status right = check_mac<HmacSha256>(proven.mac, expected);
+	    exchange_->of_client, proven.covered, expected.mac));
+	const Status right = check_mac<HmacSha256>(proven.mac, expected.mac);
 	if (!exchange_->go(right.ok() ? ClientAuthEvent::Right : ClientAuthEvent::Wrong)) {
 		log_error_limited(log_name(), "the server did not prove who it is");
 		return err::ekeyrejected;

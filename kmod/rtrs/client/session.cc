@@ -16,14 +16,12 @@ constexpr u32 kMaxReconnectDelay = 3600; // seconds; a longer one would never be
 Result<SessionAuth> check_auth(const rtrs_clt_params &params)
 {
 	SessionAuth auth;
-	auth.policy =
+	const AuthPolicy policy =
 	    params.auth ? TRY(parse_auth_policy(TextView::of(params.auth))) : default_auth_policy();
 	auth.has_key = params.key;
-	if (!params.key)
-		return auth;
-	if (auth.policy == AuthPolicy::Off)
-		return err::einval;
-	auth.key = TRY(KeyName::from(TextView::of(params.key)));
+	auth.policy = TRY(session_policy(policy, params.auth, auth.has_key));
+	if (auth.has_key)
+		auth.key = TRY(KeyName::from(TextView::of(params.key)));
 	return auth;
 }
 
@@ -139,6 +137,7 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		status = s->enable_events(handle);
 	if (status.ok()) {
 		s->device_.announce();
+		s->announce_downgrades();
 		const SessionLimits &limits = s->limits();
 		log_info(s->name(), "open: %u paths, queue depth %u, max I/O %u bytes",
 			 params.nr_paths, limits.reply.queue_depth.value, limits.max_io_size);
@@ -170,6 +169,14 @@ Status Session::enable_events(rtrs_clt **handle)
 	*handle = reinterpret_cast<rtrs_clt *>(this);
 	events_enabled_ = true;
 	return {};
+}
+
+// What happened before anybody could hear of it.
+void Session::announce_downgrades()
+{
+	LockGuard<Mutex> held(paths_lock_);
+	for (Path &path : paths_)
+		path.announce_downgrade();
 }
 
 void Session::close(Session *session)
@@ -363,6 +370,7 @@ Status Session::path_up(Path &path)
 	LockGuard<Mutex> held(links_lock_);
 	if (path.epoch() != epoch_)
 		return err::eagain;
+	TRY(check_standing(path));
 	if (server_lost_us(path))
 		return err::ebusy;
 	if (!path.become_connected())
@@ -375,6 +383,16 @@ Status Session::path_up(Path &path)
 	events_.add({.kind = SessionEvent::Kind::Back});
 	link_event_(user_, RTRS_CLT_RECONNECTED);
 	return {};
+}
+
+// Under links_lock_. Proven and plain paths lead to different sessions of a server, or the plain
+// ones to somebody else: so the first proof is the end of plain paths, and none comes up any more.
+// One that was on its way meanwhile is refused here.
+Status Session::check_standing(const Path &path)
+{
+	if (path.is_proven())
+		WRITE_ONCE(proven_, true);
+	return proven_ && !path.is_proven() ? Status(err::eprotonosupport) : Status();
 }
 
 void Session::path_down(Path &path)

@@ -48,6 +48,10 @@ public:
 	const Uuid &uuid() const { return uuid_; }
 	u32 reconnect_delay() const { return reconnect_delay_; }
 	const SessionAuth &auth() const { return auth_; }
+	// A server has proven itself: none that does not is believed any more. Any context.
+	bool was_proven() const { return READ_ONCE(proven_); }
+	// An attempt goes on without the proof that it has offered. Any context.
+	void count_downgrade() { __atomic_fetch_add(&downgrades_, 1, __ATOMIC_RELAXED); }
 	Policy policy() const { return READ_ONCE(policy_); }
 	// Whether what is said is what its files say at present. Any context.
 	bool has_settings(const SessionSettings &settings) const;
@@ -71,7 +75,8 @@ public:
 	void agree_on_heartbeats(const ConnectReplyFields &reply);
 	// Makes a path CONNECTED whose attempt has succeeded, with its link event (protocol B.1.4).
 	// EAGAIN: requests were given up since the attempt began; EBUSY: the user still has paths
-	// into a session that the server has lost; ECONNABORTED: the path is wanted no more.
+	// into a session that the server has lost, or to one that has proven nothing, unlike this
+	// one; EPROTONOSUPPORT: the other way round; ECONNABORTED: the path is wanted no more.
 	Status path_up(Path &path);
 	void path_down(Path &path);
 
@@ -145,6 +150,7 @@ private:
 	Status bring_up(const rtrs_clt_params &params);
 	void shut_down();
 	Status enable_events(rtrs_clt **handle);
+	void announce_downgrades();
 	Result<Path *> create_path(const rtrs_addr_pair &pair);
 	Status insert(Path &path);
 	void retire(Path &path);
@@ -157,6 +163,7 @@ private:
 	Carriers ask_carriers(const Path &dead);
 	bool is_carried(u32 serial);
 	bool server_lost_us(const Path &path);
+	Status check_standing(const Path &path);
 
 	// ports.cc
 	void leave_dead_ports();
@@ -179,6 +186,7 @@ private:
 	void show_dest_port(cxxrt::SysfsText &out);
 	void show_auth(cxxrt::SysfsText &out);
 	void show_key(cxxrt::SysfsText &out);
+	void show_downgrades(cxxrt::SysfsText &out);
 	void show_add_path(cxxrt::SysfsText &out);
 	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
 	Status store_request_timeout(TextView text, cxxrt::SysfsCall &);
@@ -218,7 +226,9 @@ private:
 	cxxrt::Mutex links_lock_{cxxrt::lock_class<"rtrs_links">()};
 	u32 paths_up_ = 0;
 	bool events_enabled_ = false;
-	u32 epoch_ = 1; // written under links_lock_
+	u32 epoch_ = 1;	      // written under links_lock_
+	bool proven_ = false; // written under links_lock_, once
+	u64 downgrades_ = 0;
 
 	// One fence at a time. Of the locks within it, Documentation/locking.md has the list.
 	cxxrt::Mutex fence_lock_{cxxrt::lock_class<"rtrs_fence">()};

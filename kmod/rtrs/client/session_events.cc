@@ -35,6 +35,8 @@ const char *word_of(Kind kind)
 		return "path-back";
 	case Kind::PathGaveUp:
 		return "path-gave-up";
+	case Kind::PathUnproven:
+		return "path-unproven";
 	}
 	return "?";
 }
@@ -56,7 +58,7 @@ void SessionEvents::run()
 
 void SessionEvents::send(const SessionEvent &event)
 {
-	TextBuffer<sizeof("RTRS_EVENT=session-lost")> what;
+	TextBuffer<sizeof("RTRS_EVENT=path-unproven")> what;
 	TextBuffer<sizeof("RTRS_SESSION=") + kSessionNameSize> session;
 	TextBuffer<sizeof("RTRS_PATH=") + RTRS_PAIR_TEXT> path;
 	TextBuffer<sizeof("RTRS_ERROR=-4095")> error;

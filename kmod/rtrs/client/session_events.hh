@@ -24,7 +24,8 @@ struct SessionEvent {
 		Back, // a path is there again
 		PathLost,
 		PathBack,
-		PathGaveUp, // no attempt follows by itself
+		PathGaveUp,   // no attempt follows by itself
+		PathUnproven, // it went on without the proof that it had offered
 	};
 
 	Kind kind = Kind::Lost;
@@ -59,7 +60,7 @@ public:
 
 private:
 	// More than there are different ones in a session of ten paths.
-	using Pending = cxxrt::EventQueue<SessionEvent, 32>;
+	using Pending = cxxrt::EventQueue<SessionEvent, 43>;
 
 	void run();
 	void send(const SessionEvent &event);

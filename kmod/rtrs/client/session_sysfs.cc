@@ -24,6 +24,7 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
     DeviceFile<Session>::read_only("dest_port", &Session::show_dest_port),
     DeviceFile<Session>::read_only("auth", &Session::show_auth),
     DeviceFile<Session>::read_only("key", &Session::show_key),
+    DeviceFile<Session>::read_only("downgrades", &Session::show_downgrades),
     DeviceFile<Session>::read_write("add_path", &Session::show_add_path, &Session::store_add_path),
 };
 
@@ -162,6 +163,11 @@ void Session::show_auth(SysfsText &out)
 void Session::show_key(SysfsText &out)
 {
 	out.print("%s\n", auth_.key.c_str());
+}
+
+void Session::show_downgrades(SysfsText &out)
+{
+	out.print("%llu\n", __atomic_load_n(&downgrades_, __ATOMIC_RELAXED));
 }
 
 void Session::show_add_path(SysfsText &out)

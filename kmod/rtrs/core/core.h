@@ -34,8 +34,17 @@ void rtrs_core_stop(void);
  */
 /* Whether there is any key, and the algorithm. Any context; may be out of date at once. */
 bool rtrs_keys_able(void);
-/* `secret` has 32 bytes, which the caller wipes. */
-int rtrs_key_read(const char *name, u32 generation, u8 *secret);
+/*
+ * Which key it was, whatever its description says. A key that comes back under the name and
+ * generation of another differs from it, and so does one whose secret was exchanged.
+ */
+struct rtrs_key_identity {
+	s32 serial; /* of the kernel */
+	u64 print;  /* of the secret, under a key that lives as long as the module */
+};
+
+/* `secret` has 32 bytes, which the caller wipes; `identity` may be null. */
+int rtrs_key_read(const char *name, u32 generation, u8 *secret, struct rtrs_key_identity *identity);
 /* The latest generation that is valid; `known`: one that was, or 0 (pure/key_search.hh). */
 int rtrs_key_latest(const char *name, u32 known, u32 *generation);
 

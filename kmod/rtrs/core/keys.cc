@@ -5,6 +5,7 @@
 // of proofs; who requires them is told when he asks.
 #include <cxxrt/hmac.hh>
 #include <cxxrt/keyring.hh>
+#include <cxxrt/lock.hh>
 #include <cxxrt/log.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/print.hh>
@@ -23,10 +24,18 @@ constexpr char kKeysSubject[] = "keys";
 constexpr char kKeyringName[] = ".rnbd";
 
 struct Keys {
+	Keys(Keyring &&r, HmacSha256 &&a) : ring(move(r)), algorithm(move(a))
+	{
+		get_random_bytes(print_key.data(), static_cast<int>(print_key.size()));
+	}
+
 	Keyring ring;
-	// Of nobody: while it is there, the kernel finds the algorithm without loading anything,
-	// which a reconnect that memory waits for could not wait for.
-	HmacSha256 algorithm;
+	// Of secrets, by which a path knows the one that it was let in by. Moreover, while it is
+	// there the kernel finds the algorithm without loading anything, which a reconnect that
+	// memory waits for could not wait for.
+	Mutex print_lock{cxxrt::lock_class<"rtrs_key_prints">()};
+	HmacSha256 algorithm; // under print_lock
+	Secret<kSecretSize> print_key;
 };
 
 constinit Keys *keys_ = nullptr;
@@ -49,10 +58,27 @@ Result<LogonKey> find(const KeyName &name, KeyGeneration generation)
 	return keys_->ring.find(description.c_str());
 }
 
-Status read(const KeyName &name, KeyGeneration generation, Secret<kSecretSize> &secret)
+// No one learns anything of a secret from its print who does not have print_key.
+Result<u64> print_of(const Secret<kSecretSize> &secret)
+{
+	LockGuard<Mutex> held(keys_->print_lock);
+	TRY(keys_->algorithm.begin(keys_->print_key.view()));
+	TRY(keys_->algorithm.add(secret.view()));
+	u8 code[HmacSha256::kSize];
+	TRY(keys_->algorithm.end(code));
+	u64 print;
+	__builtin_memcpy(&print, code, sizeof(print));
+	wipe(code, sizeof(code));
+	return print;
+}
+
+Status read(const KeyName &name, KeyGeneration generation, Secret<kSecretSize> &secret,
+	    KeyIdentity *identity = nullptr)
 {
 	const LogonKey key = TRY(find(name, generation));
 	Status s = key.read(secret);
+	if (s.ok() && identity)
+		*identity = {.serial = key.serial(), .print = TRY(print_of(secret))};
 	if (s.ok())
 		s = check_secret(secret.view());
 	if (!s.ok() && s.error() == err::einval)
@@ -103,13 +129,14 @@ CXXRT_FOR_C bool rtrs_keys_able()
 	return rtrs::keys_ && rtrs::keys_->ring.size();
 }
 
-CXXRT_FOR_C int rtrs_key_read(const char *name, u32 generation, u8 *out)
+CXXRT_FOR_C int rtrs_key_read(const char *name, u32 generation, u8 *out,
+			      rtrs_key_identity *identity)
 {
 	Secret<rtrs::kSecretSize> secret;
 	const rtrs::Result<rtrs::KeyName> checked = rtrs::KeyName::from(TextView::of(name));
 	if (!checked.ok())
 		return checked.code();
-	const Status s = rtrs::read(checked.value(), {generation}, secret);
+	const Status s = rtrs::read(checked.value(), {generation}, secret, identity);
 	if (s.ok())
 		__builtin_memcpy(out, secret.data(), secret.size());
 	return s.code();

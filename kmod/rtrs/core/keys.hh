@@ -15,20 +15,32 @@ namespace rtrs {
 
 using SessionKey = RoleKey<cxxrt::HmacSha256>;
 
-// The key of a role. Errors of core.h's rtrs_key_read().
-inline Status derive_key(cxxrt::HmacSha256 &hmac, const KeyId &id, AuthRole role, SessionKey &out)
+using KeyIdentity = rtrs_key_identity;
+
+inline bool same_key(const KeyIdentity &a, const KeyIdentity &b)
+{
+	return a.serial == b.serial && a.print == b.print;
+}
+
+// The key of a role, and which one that was if the caller asks. Errors of core.h's rtrs_key_read().
+inline Status derive_key(cxxrt::HmacSha256 &hmac, const KeyId &id, AuthRole role, SessionKey &out,
+			 KeyIdentity *identity = nullptr)
 {
 	cxxrt::Secret<kSecretSize> secret;
-	TRY(Status::from_code(rtrs_key_read(id.name.c_str(), id.generation.value, secret.data())));
+	TRY(Status::from_code(
+	    rtrs_key_read(id.name.c_str(), id.generation.value, secret.data(), identity)));
 	return out.derive(hmac, secret.view(), id.name, role);
 }
 
-// Whether the key is still there and valid: an error of rtrs_key_read() if not.
-inline Status check_key(const KeyId &id)
+// Whether that very key is still there and valid: an error of rtrs_key_read() if not, EKEYREVOKED
+// if another one has its name.
+inline Status check_key(const KeyId &id, const KeyIdentity &identity)
 {
 	cxxrt::Secret<kSecretSize> secret;
-	return Status::from_code(
-	    rtrs_key_read(id.name.c_str(), id.generation.value, secret.data()));
+	KeyIdentity now = {};
+	TRY(Status::from_code(
+	    rtrs_key_read(id.name.c_str(), id.generation.value, secret.data(), &now)));
+	return same_key(now, identity) ? Status() : Status(err::ekeyrevoked);
 }
 
 inline Result<KeyGeneration> latest_generation(const KeyName &name, KeyGeneration known)

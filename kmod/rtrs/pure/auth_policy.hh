@@ -45,6 +45,19 @@ constexpr Result<AuthPolicy> parse_auth_policy(TextView text)
 	return err::einval;
 }
 
+// What a session of the client wants, by what its map says: `said` is whether that has a policy,
+// which is `policy` then; else `policy` is that of the module, and holds for sessions that name no
+// key. A key that is named is named to be used: who means less says so. EINVAL for a key that
+// nobody may use.
+constexpr Result<AuthPolicy> session_policy(AuthPolicy policy, bool said, bool has_key)
+{
+	if (!has_key)
+		return policy;
+	if (policy == AuthPolicy::Off)
+		return err::einval;
+	return said ? policy : AuthPolicy::Required;
+}
+
 enum class AuthChoice : u8 {
 	Plain,	// as if neither side knew of it
 	Proof,	// offered, or taken up
@@ -106,14 +119,22 @@ constexpr AuthChoice server_answer(AuthPolicy policy, bool able, ClientWord word
 	return choice;
 }
 
-// What the client does with REP of cid 0. `offered` is what client_offer() said, Plain or Proof.
-// Refuse is EPROTONOSUPPORT if the server did not take the offer up, and EPROTO if it took up what
-// nobody had offered.
-constexpr AuthChoice client_answer(AuthPolicy policy, AuthChoice offered, bool taken_up)
+// What the client does with REP of cid 0. `offered` is what client_offer() said, Plain or Proof;
+// `proven`: a server has proven itself to this session once, over whichever path. Refuse is
+// EPROTONOSUPPORT if the server did not take the offer up, and EPROTO if it took up what nobody had
+// offered.
+constexpr AuthChoice client_answer(AuthPolicy policy, AuthChoice offered, bool taken_up,
+				   bool proven)
 {
 	if (taken_up)
 		return offered == AuthChoice::Proof ? AuthChoice::Proof : AuthChoice::Refuse;
-	return policy == AuthPolicy::Required ? AuthChoice::Refuse : AuthChoice::Plain;
+	return policy == AuthPolicy::Required || proven ? AuthChoice::Refuse : AuthChoice::Plain;
+}
+
+// Whether that gave up a proof which the client had offered.
+constexpr bool is_downgrade(AuthChoice offered, AuthChoice answer)
+{
+	return offered == AuthChoice::Proof && answer == AuthChoice::Plain;
 }
 
 } // namespace rtrs

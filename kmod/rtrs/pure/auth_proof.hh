@@ -169,6 +169,17 @@ Status server_mac(Hmac &hmac, const RoleKey<Hmac> &server_key, const Transcript 
 	return s;
 }
 
+// What the peer should have sent. It is wiped when it ends (rule 1): where the proof is wrong, this
+// is the right one.
+template <class Hmac> struct ExpectedMac {
+	ExpectedMac() = default;
+	ExpectedMac(const ExpectedMac &) = delete;
+	ExpectedMac &operator=(const ExpectedMac &) = delete;
+	~ExpectedMac() { Hmac::wipe(mac.bytes, sizeof(mac.bytes)); }
+
+	Mac mac = {};
+};
+
 // What the peer sent against what it should have. EKEYREJECTED.
 template <class Hmac> Status check_mac(ByteView sent, const Mac &expected)
 {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <cxxrt/secret.hh>
 #include <rtrs/pure/auth_exchange.hh>
 #include <rtrs/pure/auth_proof.hh>
 #include <rtrs/pure/failure_limit.hh>
@@ -34,8 +35,10 @@ struct Exchange {
 	SessionLife life = SessionLife::MayBegin; // under the lock of those who apply
 	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0
 	ConnectReply reply = {};
-	Mac of_client = {};
+	Mac of_client = {};	 // when it was right
 	bool challenged = false; // REP of cid 0 was sent; under the applicants' lock
+
+	~Exchange() { cxxrt::wipe(of_client.bytes, sizeof(of_client.bytes)); }
 
 	// False if that is the end of it.
 	bool go(ServerAuthEvent event)

@@ -19,6 +19,9 @@ namespace {
 // Proofs from there were wrong too often (protocol J.3, rule 5).
 constexpr Error kTooManyFailures = Error::from_errno(EKEYREJECTED);
 
+// The address in REQ's header is another host's (protocol A.2).
+constexpr Error kForgedAddress = Error::from_errno(EADDRNOTAVAIL);
+
 void reject(rdma_cm_id *id, Error reason)
 {
 	const ConnectReply message = make_reject(reason);
@@ -34,6 +37,8 @@ Refusal kind_of(Error e)
 		return Refusal::ProofNeeded;
 	if (e == kTooManyFailures)
 		return Refusal::ProofLimit;
+	if (e == kForgedAddress)
+		return Refusal::AddressForged;
 	if (e == err::eexist)
 		return Refusal::ConnectDuplicate;
 	if (e == err::ebusy || e == err::eusers || e == err::enomem)
@@ -46,7 +51,8 @@ Refusal kind_of(Error e)
 // What in-tree clients know as a reason to try again; EBUSY would read as "wrong mode" to them.
 Error on_the_wire(Error e)
 {
-	return e == err::ebusy || e == kTooManyFailures ? err::econnreset : e;
+	return e == err::ebusy || e == kTooManyFailures || e == kForgedAddress ? err::econnreset
+									       : e;
 }
 
 void report(const rdma_cm_id &id, Refusal kind, Error e)
@@ -58,6 +64,18 @@ void report(const rdma_cm_id &id, Refusal kind, Error e)
 	trace::refusal(name, kind, e.code());
 	log_warning_limited(name.c_str(), "connection request refused: %s, error %d", to_text(kind),
 			    e.code());
+}
+
+// The client writes the address in the header of its REQ, and it names the path and is what rules
+// of addresses go by. Over RoCE v2 the GID, to which REP and all else goes, is an IP address: no
+// other one than that may stand there. Elsewhere a GID tells nothing of an IP address.
+bool is_forged(const rdma_cm_id &id)
+{
+	const sa_path_rec *path = id.route.path_rec;
+	const sockaddr_storage &said = PathEnds::of(id).client;
+	if (!path || path->rec_type != SA_PATH_REC_TYPE_ROCE_V2 || said.ss_family == AF_IB)
+		return false;
+	return __builtin_memcmp(endpoint_of(said).address, path->dgid.raw, sizeof(path->dgid.raw));
 }
 
 // For the end of a session.
@@ -112,6 +130,8 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
 		     const ConnectRequestFields &fields)
 {
+	if (is_forged(*id))
+		return kForgedAddress;
 	if (!may_ask(*id, fields.cid))
 		return kTooManyFailures;
 	if (!fields.cid.is_service()) {

@@ -84,6 +84,7 @@ Status Path::await_others()
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}
+	TRY(check_policy());
 	TRY(check_name());
 	// If it takes longer, the directory exists and this path closes.
 	if (predecessor_ && !predecessor_->hidden() &&

@@ -234,6 +234,7 @@ private:
 	Status check_proof();
 	Status refuse_proof(Status why);
 	Status add_proof(usize size);
+	Status check_policy();
 	Status check_name();
 	void look_at_standing();
 	void run_fence();
@@ -301,6 +302,7 @@ private:
 
 	cxxrt::Box<Exchange> exchange_; // until CONNECTED; by connection requests, then by info_
 	cxxrt::Box<KeyId> key_;		// of info_, until CONNECTED
+	KeyIdentity key_identity_ = {}; // of that key; likewise
 	u32 info_size_ = 0;		// of INFO_REQ, before info_ runs
 	unsigned long info_at_ = 0;	// jiffies of its arrival, likewise
 	bool info_due_ = false;		// it has arrived; set once

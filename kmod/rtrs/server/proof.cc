@@ -59,18 +59,19 @@ Status Path::check_proof()
 	const KeyId id{request->key, request->generation};
 	HmacSha256 hmac = TRY(HmacSha256::create());
 	SessionKey key;
-	const Status known = derive_key(hmac, id, AuthRole::Client, key);
+	const Status known = derive_key(hmac, id, AuthRole::Client, key, &key_identity_);
 	if (!known.ok())
 		TRY(derive_decoy(hmac, id.name, key));
+	ExpectedMac<HmacSha256> expected;
 	TRY(client_mac(
 	    hmac, key,
 	    transcript_of(exchange, connection_count(), *connections_[0]->cm_id,
 			  request->message.covered),
-	    [&](ConnectionId cid) { return connections_[cid.value]->numbers(); },
-	    exchange.of_client));
-	const Status right = check_mac<HmacSha256>(request->message.mac, exchange.of_client);
+	    [&](ConnectionId cid) { return connections_[cid.value]->numbers(); }, expected.mac));
+	const Status right = check_mac<HmacSha256>(request->message.mac, expected.mac);
 	if (!known.ok() || !right.ok())
 		return refuse_proof(known.ok() ? right : known);
+	exchange.of_client = expected.mac;
 
 	const Result<SessionName> name = parse_info_request(request->message.plain);
 	if (!name.ok()) {
@@ -104,7 +105,10 @@ Status Path::add_proof(usize size)
 
 	HmacSha256 hmac = TRY(HmacSha256::create());
 	SessionKey key;
-	TRY(derive_key(hmac, *key_, AuthRole::Server, key));
+	KeyIdentity identity = {};
+	TRY(derive_key(hmac, *key_, AuthRole::Server, key, &identity));
+	if (!same_key(identity, key_identity_))
+		return err::ekeyrevoked;
 	const usize covered = size + __builtin_offsetof(InfoResponseTail, mac);
 	Mac mac;
 	TRY(server_mac(
@@ -131,17 +135,29 @@ Status Path::check_name()
 	return err::eacces;
 }
 
-// A logon key tells nobody of its end, and a list of names knows no paths: so each path looks
-// whether what it was let in by is still good.
+// EPROTONOSUPPORT: the path has proven nothing, and the policy wants a proof by now.
+Status Path::check_policy()
+{
+	if (key_ || auth_policy() != AuthPolicy::Required)
+		return {};
+	log_warning_limited(name(), "closed: it has proven nothing, and auth is required");
+	refuse(Refusal::ProofNeeded, "proofs are required by now");
+	return err::eprotonosupport;
+}
+
+// A logon key tells nobody of its end, a list of names knows no paths, nor does the policy: so each
+// path looks whether what it was let in by is still good.
 void Path::look_at_standing()
 {
 	if (state() != ServerPathState::Connected)
 		return;
-	const Status valid = key_ ? check_key(*key_) : Status();
+	if (!check_policy().ok())
+		return;
+	const Status valid = key_ ? check_key(*key_, key_identity_) : Status();
 	if (!valid.ok() && !(valid.error() == err::enomem)) {
 		log_warning_limited(name(), "key %s:%u is not valid any more: error %d",
 				    key_->name.c_str(), key_->generation.value, valid.code());
-		refuse(Refusal::KeyGone, "its key was removed, revoked, or has expired");
+		refuse(Refusal::KeyGone, "its key was removed, exchanged, revoked, or has expired");
 		return;
 	}
 	if (check_name().ok())

@@ -14,6 +14,7 @@ enum class Refusal : u8 {
 	ConnectMismatch,    // does not fit to the path that it names
 	ConnectQuota,	    // too many half-open paths or sessions, or no memory for one more
 	ConnectFailed,	    // no resources, or the device refused
+	AddressForged,	    // says the address of another host than its GID's
 	HandshakeTimeout,   // CONNECTING for too long
 	InfoMalformed,	    // bad INFO_REQ, or at a time when none is due
 	NameTaken,	    // another session has the name, or this one has another
@@ -50,6 +51,8 @@ constexpr const char *to_text(Refusal r)
 		return "connect_quota";
 	case Refusal::ConnectFailed:
 		return "connect_failed";
+	case Refusal::AddressForged:
+		return "address_forged";
 	case Refusal::HandshakeTimeout:
 		return "handshake_timeout";
 	case Refusal::InfoMalformed:

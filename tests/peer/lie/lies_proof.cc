@@ -29,7 +29,8 @@ public:
 		 bool with_key = true) const
 	{
 		Lie l{.name = "proof-" + name, .row = "J.3", .outcome = std::move(outcome)};
-		l.auth = "auth=" + policy + (with_key ? " key=" + key_.name : "");
+		l.auth = policy.empty() ? "" : "auth=" + policy;
+		l.auth += with_key ? " key=" + key_.name : "";
 		l.key = key_;
 		l.proves = true;
 		l.unproven_from = l.outcome.starts_with("map:") ? 1 : 0;
@@ -133,6 +134,9 @@ std::vector<Lie> reply_lies(const Maker &m)
 {
 	Lie none = m.make("none", "map:EPROTONOSUPPORT");
 	none.proves = false;
+	// A key that is named is a proof that is required.
+	Lie unsaid = m.make("none-unsaid", "map:EPROTONOSUPPORT", "");
+	unsaid.proves = false;
 	const auto algorithm = [](int n) {
 		return [n](Bytes &b) {
 			b.at(kFeatures + 1) = static_cast<std::byte>(n);
@@ -149,6 +153,7 @@ std::vector<Lie> reply_lies(const Maker &m)
 	};
 	return {
 	    none,
+	    unsaid,
 	    m.reply("algorithm-1", algorithm(1), "map:EINVAL"),
 	    m.reply("algorithm-255", algorithm(255), "map:EINVAL"),
 	    m.reply("algorithm-optional", algorithm(1), "map:EINVAL", -1, "optional"),
@@ -306,9 +311,9 @@ Lie replayed(const Maker &m, std::string name, bool reply_too)
 }
 
 // A server that has proven itself, and comes back as somebody who does not.
-Lie comes_back_plain(const Maker &m)
+Lie comes_back_plain(const Maker &m, std::string name, const std::string &policy)
 {
-	Lie l = m.make("reconnect-none", "ok reconnect-EPROTONOSUPPORT");
+	Lie l = m.make(std::move(name), "ok reconnect-EPROTONOSUPPORT", policy);
 	l.unproven_from = 2;
 	l.greet = [](uint16_t, unsigned attempt, ConnectReply r) {
 		if (attempt > 1)
@@ -343,7 +348,9 @@ std::vector<Lie> proof_lies(const Key &key)
 			all.push_back(std::move(l));
 	all.push_back(replayed(m, "replayed", false));
 	all.push_back(replayed(m, "replayed-all", true));
-	all.push_back(comes_back_plain(m));
+	all.push_back(comes_back_plain(m, "reconnect-none", "required"));
+	all.push_back(comes_back_plain(m, "reconnect-none-unsaid", ""));
+	all.push_back(comes_back_plain(m, "reconnect-none-optional", "optional"));
 	all.push_back(slows_heartbeats(m));
 	return all;
 }

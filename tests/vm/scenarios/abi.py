@@ -51,6 +51,7 @@ FORMATS = {
     f"{CLIENT}/dest_port": "1234",
     f"{CLIENT}/auth": "off|optional|required",
     f"{CLIENT}/key": r"(?:[0-9A-Za-z][-_.0-9A-Za-z]*)?",
+    f"{CLIENT}/downgrades": "0",
     f"{CLIENT_PATH}/proven": PROVEN,
     f"{SERVER_PATH}/proven": PROVEN,
     **{f"{CLIENT_PATH}/{name}": r"\d+" for name in ("heartbeats_missed", "attempts", "nr_connections")},

@@ -4,7 +4,7 @@
 import os
 
 from vmlab import rnbd
-from vmlab.keys import add_key, fresh_secret, remove_key
+from vmlab.keys import add_key, fresh_secret, remove_key, replace_key
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, back, carries, connects, end_load, folder, gentle_load, wait_back, wait_lost
 
@@ -26,6 +26,8 @@ def run(lab: Lab) -> None:
         add_key(machine, "vm", 1, secret)
     proven(lab, disk)
     refused(lab, disk)
+    switched(lab, disk)
+    replaced(lab, disk)
     rotated(lab, disk)
     too_often(lab, disk)
 
@@ -66,9 +68,27 @@ def refused(lab: Lab, disk: str) -> None:
     # A server that wants no proofs gives none.
     rnbd.write(lab.server, SERVER_AUTH, "off")
     refuses(lab, disk, "EPROTONOSUPPORT", key="vm", auth="required")
-    name = rnbd.map_device(lab, disk, key="vm")
+    # A key is named to be used.
+    refuses(lab, disk, "EPROTONOSUPPORT", key="vm")
+    name = rnbd.map_device(lab, disk, key="vm", auth="optional")
     proofs(lab, "none")
-    rnbd.unmap(lab, name)
+    rnbd.equal(rnbd.read(lab.client, f"{SESSION}/downgrades"), "1", "attempts that went on without the proof")
+    lab.client.run("dmesg | grep -q 'the server proves nothing, and auth is optional'")
+    # Who names the key for another disk of that session wants a proof, too.
+    refuses(lab, "/dev/other", "EINVAL", key="vm")
+    refuses(lab, "/dev/other", "ENOENT", key="vm", auth="optional")
+    # The server has changed its mind; what was proven once is never plain again.
+    rnbd.write(lab.server, SERVER_AUTH, "optional")
+    back(lab, 0)
+    proofs(lab, "vm:1")
+    rnbd.write(lab.server, SERVER_AUTH, "off")
+    lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+    lab.client.run(f"! echo 1 >'{folder(lab, 0)}/reconnect'", 60)
+    rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/last_error'"), "-93", "why it does not come back")
+    pair = f"ip:{lab.client.address(1)}@ip:{lab.server.address(1)}"
+    rnbd.equal(rnbd.write_error(lab.client, f"{SESSION}/add_path", pair, 90), "EPROTONOSUPPORT", "another path, plain")
+    rnbd.equal(rnbd.read(lab.client, f"{SESSION}/downgrades"), "1", "attempts that went on without the proof")
+    rnbd.unmap(lab, name, "force")
     # One that requires them takes nobody without.
     rnbd.write(lab.server, SERVER_AUTH, "required")
     refuses(lab, disk, "EPROTONOSUPPORT")
@@ -79,6 +99,42 @@ def refused(lab: Lab, disk: str) -> None:
     refuses(lab, disk, "EKEYREJECTED", key="stranger")
     before = refusals(lab)
     rnbd.check(before["proof_failed"] >= 2 and before["proof_needed"] >= 1, f"the server has counted {before}")
+
+
+def switched(lab: Lab, disk: str) -> None:
+    """Who came in without a proof goes when the server begins to require one."""
+    rnbd.write(lab.server, SERVER_AUTH, "optional")
+    plain_one = rnbd.map_device(lab, disk, no_path_timeout=-1)
+    before = connects(lab, 0)
+    proven_one = rnbd.map_device(lab, disk, "other", key="vm", access_mode="ro")
+    rnbd.write(lab.server, SERVER_AUTH, "required")
+    wait_lost(lab, 0, before, 10)
+    rnbd.wait_until(lab.server, "[ \"$(ls /sys/class/rtrs-server)\" = other ]", 10, "the plain session is gone")
+    lab.client.run(f"dd if=/dev/{proven_one} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null")
+    rnbd.unmap(lab, proven_one)
+    rnbd.write(lab.server, SERVER_AUTH, "optional")
+    wait_back(lab, 0, before, 120)
+    rnbd.unmap(lab, plain_one)
+    rnbd.write(lab.server, SERVER_AUTH, "required")
+
+
+def replaced(lab: Lab, disk: str) -> None:
+    """A secret that comes back under the name and generation of a stolen one keeps nobody in whom that has let in."""
+    old, new = fresh_secret(), fresh_secret()
+    for machine in (lab.client, lab.server):
+        add_key(machine, "stolen", 1, old)
+    name = rnbd.map_device(lab, disk, key="stolen", no_path_timeout=-1)
+    before = connects(lab, 0)
+    replace_key(lab.server, "stolen", 1, new)
+    wait_lost(lab, 0, before, 10)
+    rnbd.wait_until(lab.client, f"grep -qx -- -129 '{folder(lab, 0)}/last_error'", 60, "the thief hears no")
+    replace_key(lab.client, "stolen", 1, new)
+    wait_back(lab, 0, before, 120)
+    # The same secret anew is another key, too: its time may have been over.
+    before = connects(lab, 0)
+    replace_key(lab.server, "stolen", 1, new)
+    wait_back(lab, 0, before, 120)
+    rnbd.unmap(lab, name)
 
 
 def rotated(lab: Lab, disk: str) -> None:

@@ -34,9 +34,10 @@ def of_server(lab: Lab, disk: str) -> None:
 
 def of_client(lab: Lab, disk: str) -> None:
     """The server may know nothing of it."""
-    works(lab, disk, key="vm")
-    text = rnbd.map_text(lab, disk, key="vm", auth="required")
-    rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text, 90), "EPROTONOSUPPORT", text)
+    works(lab, disk, key="vm", auth="optional")
+    for options in ({"key": "vm", "auth": "required"}, {"key": "vm"}):
+        text = rnbd.map_text(lab, disk, **options)
+        rnbd.equal(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text, 90), "EPROTONOSUPPORT", text)
     lab.client.run("dmesg | grep -q 'the server proves nothing, and auth is required'")
     works(lab, disk, key="vm", auth="optional")
 

@@ -19,6 +19,14 @@ def add_key(machine: Machine, name: str, generation: int, secret: bytes) -> None
     machine.run(f"/usr/bin/printf '{octets}' | keyctl padd logon rnbd:{name}:{generation} {RING} >/dev/null")
 
 
+def replace_key(machine: Machine, name: str, generation: int, secret: bytes) -> None:
+    """Another secret under the same description, before anybody can look for it in between."""
+    octets = "".join(f"\\{byte:03o}" for byte in secret)
+    key = f"$(keyctl list {RING} | sed -n 's/^ *\\([0-9]*\\): .* logon: rnbd:{name}:{generation}$/\\1/p')"
+    machine.run(f"old={key}\nkeyctl unlink $old {RING}\n"
+                f"/usr/bin/printf '{octets}' | keyctl padd logon rnbd:{name}:{generation} {RING} >/dev/null")
+
+
 def remove_key(machine: Machine, name: str, generation: int) -> None:
     # Root may list the keyring, but what is in it is found by those only who possess it.
     key = f"$(keyctl list {RING} | sed -n 's/^ *\\([0-9]*\\): .* logon: rnbd:{name}:{generation}$/\\1/p')"

@@ -95,6 +95,17 @@ TEST(RnbdadmMap, Proofs)
 	EXPECT_EQ(host.writes[0],
 		  "/sys/class/rnbd-client/ctl/map_device <- sessname=other path=ip:10.0.0.9 "
 		  "device_path=/dev/sda auth=required key=client7");
+	// A key that is named is to be used, also with an older module.
+	host.writes.clear();
+	o = run_line(host, "map /dev/sdc -s third -p 10.0.0.9 --key client7");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_EQ(host.writes[0],
+		  "/sys/class/rnbd-client/ctl/map_device <- sessname=third path=ip:10.0.0.9 "
+		  "device_path=/dev/sdc auth=required key=client7");
+	host.writes.clear();
+	o = run_line(host, "map /dev/sdd -s fourth -p 10.0.0.9 --key client7 --auth optional");
+	EXPECT_EQ(o.code, 0) << o.err;
+	EXPECT_TRUE(has(host.writes[0], " auth=optional key=client7")) << host.writes[0];
 	// What would connect without the proof that was asked for does not connect.
 	host.put("/sys/class/rnbd-client/ctl/map_device", "Usage");
 	o = run_line(host, "map /dev/sdb -s another -p 10.0.0.9 --key client7");

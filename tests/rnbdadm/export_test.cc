@@ -92,6 +92,52 @@ TEST(RnbdadmExport, Keys)
 	EXPECT_EQ(run_line(host, "server export set vm1 --key a").code, 9);
 }
 
+// Whoever may use it neither before nor after a change does not get in during it.
+TEST(RnbdadmExport, NarrowFirst)
+{
+	struct Row {
+		const char *access, *clients, *keys; // before
+		const char *options;
+		std::vector<std::string> writes;
+	};
+	const Row rows[] = {
+	    // The list of clients is wider, that of keys narrower, whatever their order.
+	    {"rw",
+	     "a",
+	     "k l",
+	     "--any-client --key k",
+	     {"allowed_keys <- k", "allowed_sessions <- "}},
+	    {"ro", "", "", "--access rw --key k", {"allowed_keys <- k", "access <- rw"}},
+	    // Some go, others come.
+	    {"rw",
+	     "a b",
+	     "k",
+	     "--client b --client c --any-key",
+	     {"allowed_sessions <- b", "allowed_sessions <- b c", "allowed_keys <- "}},
+	    {"rw", "a", "k", "--client b --any-key", {"allowed_sessions <- b", "allowed_keys <- "}},
+	    {"rw",
+	     "a",
+	     "k",
+	     "--client b --key l",
+	     {"enable <- 0", "allowed_sessions <- b", "allowed_keys <- l", "enable <- 1"}},
+	};
+	for (const Row &row : rows) {
+		FakeHost host;
+		host.server();
+		host.put(kFolder + "access", row.access);
+		host.put(kFolder + "allowed_sessions", row.clients);
+		host.put(kFolder + "allowed_keys", row.keys);
+		host.put(kFolder + "enable", "1");
+		host.writes.clear();
+		Outcome o = run_line(host, std::string("server export set vm1 ") + row.options);
+		EXPECT_EQ(o.code, 0) << o.err;
+		std::vector<std::string> want;
+		for (const std::string &line : row.writes)
+			want.push_back(kFolder + line);
+		EXPECT_EQ(host.writes, want) << row.options;
+	}
+}
+
 TEST(RnbdadmExport, KeysOfTheConfiguration)
 {
 	FakeHost host;

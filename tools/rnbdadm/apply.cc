@@ -44,8 +44,9 @@ void compare_session(const Host &host, const SessionConfig &wanted, const Sessio
 	if (session.server_port && static_cast<std::int64_t>(*session.server_port) != wanted.port)
 		found.push_back({object, "port", std::to_string(wanted.port),
 				 std::to_string(*session.server_port)});
-	if (session.auth && !wanted.auth.empty() && *session.auth != wanted.auth)
-		found.push_back({object, "auth", wanted.auth, *session.auth});
+	if (const std::string auth = wanted_auth(wanted.auth, wanted.key);
+	    session.auth && !auth.empty() && *session.auth != auth)
+		found.push_back({object, "auth", auth, *session.auth});
 	if (session.key && *session.key != wanted.key)
 		found.push_back({object, "key", wanted.key, *session.key});
 	for (const auto &[name, value] : wanted.settings) {
@@ -202,7 +203,8 @@ bool apply_session(Call &call, const SessionConfig &wanted)
 			      fmt::format("session {} is with port {}, and {} is configured",
 					  wanted.name, *session->server_port, wanted.port),
 			      "unmap its devices first: it ends with the last of them");
-	if ((session->auth && !wanted.auth.empty() && *session->auth != wanted.auth) ||
+	const std::string auth = wanted_auth(wanted.auth, wanted.key);
+	if ((session->auth && !auth.empty() && *session->auth != auth) ||
 	    (session->key && *session->key != wanted.key))
 		throw Failure(Exit::Failed,
 			      fmt::format("session {} is open with another auth or key than "

@@ -99,11 +99,14 @@ Key make_key(Call &call, const Keys &all, const rtrs::KeyId &id, Secret &secret)
 	return key;
 }
 
-rtrs::KeyGeneration next_generation(const std::vector<Key> &keys)
+// A number never comes back: who has the secret of a key that was removed would be taken for who
+// has the new one, in logs and lists at least.
+rtrs::KeyGeneration next_generation(Call &call, const rtrs::KeyName &name,
+				    const std::vector<Key> &keys)
 {
-	if (keys.empty())
-		return {1};
-	const std::uint32_t last = keys.back().id.generation.value;
+	std::uint32_t last = KeyFolder(call.host).last_generation(name);
+	if (!keys.empty())
+		last = std::max(last, keys.back().id.generation.value);
 	if (last == rtrs::kLastGeneration)
 		throw Failure(Exit::Failed, "there is no generation after the last one",
 			      "give the key another name");
@@ -116,7 +119,14 @@ Exit key_generate(Call &call)
 	const Keys all = read_keys(call.host);
 	const rtrs::KeyGeneration generation = call.has(opt::kGeneration)
 						   ? key_generation(call.value(opt::kGeneration))
-						   : next_generation(all.of(name));
+						   : next_generation(call, name, all.of(name));
+	if (!all.find({name, generation}) &&
+	    KeyFolder(call.host).last_generation(name) >= generation.value)
+		throw Failure(Exit::Exists,
+			      fmt::format("key {} has had generation {} before, and a removed one "
+					  "does not come back",
+					  name.c_str(), generation.value),
+			      "leave out --generation, which takes the next one");
 	Secret secret;
 	const Key key = make_key(call, all, {name, generation}, secret);
 	if (!call.dry_run)
@@ -287,6 +297,9 @@ void remove_key(Call &call, const Key &key)
 			call.out << fmt::format("remove {}\n", key_file(key.id));
 		return;
 	}
+	// First, as later nothing says that it was there.
+	KeyFolder folder(call.host);
+	folder.note_generation(key.id);
 	// While the file is there it can be tried again.
 	if (key.in_kernel.value_or(false))
 		if (int error = call.host.remove_kernel_key(key.serial))
@@ -294,7 +307,7 @@ void remove_key(Call &call, const Key &key)
 				      fmt::format("the kernel does not remove key {}: {}", name,
 						  words_of(error, Action::Configure)));
 	if (key.on_disk)
-		KeyFolder(call.host).remove(key_file_name(key.id));
+		folder.remove(key_file_name(key.id));
 }
 
 Exit key_remove(Call &call)
@@ -356,7 +369,7 @@ Exit key_rotate(Call &call)
 				"once: rnbdadm key rotate {} --force",
 				name.c_str()));
 	Secret secret;
-	const rtrs::KeyId id{name, next_generation(old)};
+	const rtrs::KeyId id{name, next_generation(call, name, old)};
 	Key key = make_key(call, all, id, secret);
 	if (all.keyring) {
 		put_into_kernel(call, id, secret);

@@ -252,8 +252,8 @@ std::vector<Option> map_options()
 	    {opt::kNoPathTimeout,
 	     "how long I/O waits while no path is connected, instead of failing at once"},
 	    {opt::kAuth,
-	     "whether both sides of a new session prove who they are; as the parameter of "
-	     "rtrs_client has it if not given"},
+	     "whether both sides of a new session prove who they are; if not given required with "
+	     "a key, else as the parameter of rtrs_client has it"},
 	    {opt::kKey, "name of the key by which they do, which is in the kernel's keyring"}};
 	for (const Setting &setting : session_settings())
 		options.push_back({option_of(setting), setting.help});
@@ -293,7 +293,7 @@ std::vector<Command> map_commands()
 	      {"rnbdadm map /dev/nvme1n1 -s store -a ro", "another one, through the same session"},
 	      {"rnbdadm map vm1 -s store -p 10.0.0.2@10.0.0.1 -p 10.0.1.2@10.0.1.1",
 	       "with two paths"},
-	      {"rnbdadm map vm2 -s safe -p 10.0.0.1 --key client7 --auth required",
+	      {"rnbdadm map vm2 -s safe -p 10.0.0.1 --key client7",
 	       "from a server that has to prove who it is, and wants to know who comes"}},
 	     &kDeviceKind,
 	     map},

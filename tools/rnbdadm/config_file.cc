@@ -70,7 +70,8 @@ const std::vector<ConfigKey> &config_keys()
 	     "how long I/O waits while no path is connected, -1 for ever, 0 to fail at once", "0"},
 	    {"auth", "POLICY", true, true, false, false, false,
 	     "whether both sides prove who they are: off, optional or required",
-	     "the parameter auth of rtrs_client, which is optional if it was not given"},
+	     "required with a key; else the parameter auth of rtrs_client, which is optional if it "
+	     "was not given"},
 	    {"key", "NAME", true, true, false, false, false,
 	     "name of the key by which they do, which is in the kernel's keyring",
 	     "none: nothing is proven"},

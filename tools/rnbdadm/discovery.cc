@@ -21,8 +21,8 @@ std::string question_of(const MapRequest &request)
 		line += " path=" + path;
 	if (request.port != rnbd::kDefaultPort)
 		line += fmt::format(" dest_port={}", request.port);
-	if (!request.auth.empty())
-		line += " auth=" + request.auth;
+	if (const std::string auth = wanted_auth(request.auth, request.key); !auth.empty())
+		line += " auth=" + auth;
 	if (!request.key.empty())
 		line += " key=" + request.key;
 	return line;

@@ -68,6 +68,9 @@ Finding judge_session(const Session &session)
 		return {name, "problem", "has no path",
 			fmt::format("rnbdadm path add {} <address of the server>", session.name)};
 	std::string state = session.state();
+	if (session.downgrades.value_or(0))
+		paths += fmt::format("; {} times one went on without the proof that was asked for",
+				     *session.downgrades);
 	if (state == "connected")
 		return {name, "ok", paths, ""};
 	return {name, state == "degraded" ? "note" : "problem", paths,
@@ -178,6 +181,14 @@ void judge_connected(const Session &session, const Path &path, const HcaPort *po
 	else if (problem)
 		advice = advice_for(way, at_server(path));
 	findings.push_back({name, problem ? "problem" : "ok", text, advice});
+	// Whoever answers at that address gets what is written.
+	if (!session.key.value_or("").empty() && path.proven == "none")
+		findings.push_back(
+		    {name, "note",
+		     fmt::format("its server has proven nothing: it did not take up the proof by "
+				 "key {}, and auth is optional",
+				 *session.key),
+		     "once the server has the key: auth = required, or none, and map anew"});
 }
 
 void judge_path(const Host &host, const Session &session, const Path &path,

@@ -205,6 +205,83 @@ void add_export(Call &call, const ExportRequest &request)
 	}
 }
 
+namespace {
+
+// A change of one rule of an export.
+struct Change {
+	std::string key, want, have;
+
+	bool is_list() const { return key == "client" || key == "key" || key == "address"; }
+	// Of both lists, word by word. An empty list is for all.
+	std::vector<std::string> common() const
+	{
+		const std::vector<std::string> before = split(have), after = split(want);
+		if (before.empty() || after.empty())
+			return before.empty() ? after : before;
+		std::vector<std::string> both;
+		for (const std::string &word : after)
+			if (std::count(before.begin(), before.end(), word))
+				both.push_back(word);
+		return both;
+	}
+	// It lets in nobody whom the rule of before has not let in.
+	bool narrows() const
+	{
+		// From least to most.
+		static const std::vector<std::string> kAccess = {"ro", "rw", "migration", "shared"};
+		if (key == "access")
+			return std::find(kAccess.begin(), kAccess.end(), want) <
+			       std::find(kAccess.begin(), kAccess.end(), have);
+		if (!is_list())
+			return want == "0";
+		return !want.empty() && common() == split(want);
+	}
+	// It keeps out nobody whom that has let in.
+	bool widens() const
+	{
+		if (!is_list())
+			return !narrows();
+		return want.empty() || (!have.empty() && common().size() == split(have).size());
+	}
+};
+
+// Narrow first, then wide: in between nobody gets in who may do so neither before nor afterwards. A
+// list that loses some and gets others is what both have, if they have something in common, until
+// all others are narrow. Where two of them have nothing in common, either one first would let
+// somebody in: nobody is, meanwhile.
+std::vector<std::pair<std::string, std::string>> in_order(const std::vector<Change> &changes,
+							  bool can_be_disabled)
+{
+	std::vector<std::pair<std::string, std::string>> narrow, exchange, widen;
+	std::size_t disjoint = 0;
+	for (const Change &c : changes) {
+		// It is disabled, then.
+		if (c.key == "enabled")
+			can_be_disabled = false;
+		const bool narrows = c.narrows(), widens = c.widens();
+		if (narrows)
+			narrow.emplace_back(c.key, c.want);
+		else if (widens)
+			widen.emplace_back(c.key, c.want);
+		else {
+			const std::string both = join(c.common(), " ");
+			disjoint += both.empty();
+			if (!both.empty())
+				narrow.emplace_back(c.key, both);
+			exchange.emplace_back(c.key, c.want);
+		}
+	}
+	if (disjoint > 1 && can_be_disabled) {
+		narrow.insert(narrow.begin(), {"enabled", "0"});
+		widen.emplace_back("enabled", "1");
+	}
+	narrow.insert(narrow.end(), exchange.begin(), exchange.end());
+	narrow.insert(narrow.end(), widen.begin(), widen.end());
+	return narrow;
+}
+
+} // namespace
+
 bool change_export(Call &call, const Export &running, const ExportRequest &request)
 {
 	auto found = export_differences(request, running);
@@ -221,17 +298,18 @@ bool change_export(Call &call, const Export &running, const ExportRequest &reque
 	    {"key", "/allowed_keys"}, {"address", "/allowed_addresses"},
 	    {"enabled", "/enable"},
 	};
-	// In the order of the list: rules first, then it may be enabled.
+	std::vector<Change> changes;
 	for (const auto &[key, want, have] : found) {
-		std::string file = running.folder + kFiles.at(key);
-		if (!call.host.exists(file))
+		if (!call.host.exists(running.folder + kFiles.at(key)))
 			throw Failure(
 			    Exit::Missing,
 			    fmt::format("the loaded module has no rule '{}' for export {}", key,
 					running.name));
-		call.write(file, want, Action::Export,
-			   fmt::format("cannot change {} of export {}", key, running.name));
+		changes.push_back({key, want, have});
 	}
+	for (const auto &[key, text] : in_order(changes, running.enabled.has_value()))
+		call.write(running.folder + kFiles.at(key), text, Action::Export,
+			   fmt::format("cannot change {} of export {}", key, running.name));
 	return !found.empty();
 }
 

@@ -61,8 +61,9 @@ const Words kSpecial[] = {
     {EINVAL, Action::Map,
      "the kernel refuses the options, or the server the name (see dmesg on both)"},
     {EPROTONOSUPPORT, Action::Map,
-     "one side requires a proof that the other does not give: say --key, or look at the parameter "
-     "auth of rtrs_server"},
+     "one side requires a proof that the other does not give: say --key, or, if the server has "
+     "none and is yours all the same, --auth optional; or look at the parameter auth of "
+     "rtrs_server"},
     {EBUSY, Action::Unmap, "somebody has the device open"},
     {EALREADY, Action::Unmap, "the device is being removed already"},
     {EALREADY, Action::Remap, "the device is mapped and open"},
@@ -86,10 +87,11 @@ const Words kSpecial[] = {
      "the kernel refuses the question, or what the server answered (see dmesg)"},
     {ENXIO, Action::Discover, "the session does not exist and no path was given to make it"},
     {EPROTONOSUPPORT, Action::Discover,
-     "one side requires a proof that the other does not give: say --key, or look at the parameter "
-     "auth of rtrs_server"},
+     "one side requires a proof that the other does not give: say --key, or, if the server has "
+     "none and is yours all the same, --auth optional; or look at the parameter auth of "
+     "rtrs_server"},
     {EPROTONOSUPPORT, Action::ConnectPath,
-     "one side requires a proof that the other does not give"},
+     "one side requires a proof that the other does not give, as it has before or as auth says"},
     {ENOTCONN, Action::ConnectPath, "the server did not accept a connection on this path"},
     {EBUSY, Action::ConnectPath, "the path is being closed"},
     {EEXIST, Action::Export, "an export of that name is there already"},

@@ -175,6 +175,11 @@ const Table<Session> kTableSession = {
      &Session::auth},
     {"key", "KEY", Unit::Text, false, "name of the key by which they do; empty if there is none",
      &Session::key},
+    {"downgrades", "DOWNGRADES", Unit::Count, false,
+     "how often a path went on without the proof that it had offered, as auth optional allows; "
+     "null "
+     "on the server and if the module does not tell it",
+     &Session::downgrades},
 };
 
 } // namespace

@@ -82,7 +82,8 @@ const Kind kEventKind = {
     {
 	{"time", "TIME", Unit::Text, true, "when it came, with the distance from UTC"},
 	{"event", "EVENT", Unit::Text, true,
-	 "path-lost, path-back, path-gave-up, session-lost, session-back, disk-offline, "
+	 "path-lost, path-back, path-gave-up, path-unproven, session-lost, session-back, "
+	 "disk-offline, "
 	 "disk-online, disk-slow, disk-answers, disk-resize, session-add, hca-remove ..."},
 	{"action", "ACTION", Unit::Text, true, "add, change, remove ..."},
 	{"subsystem", "SUBSYSTEM", Unit::Text, true,

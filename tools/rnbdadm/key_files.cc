@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sstream>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +19,9 @@
 namespace rnbdadm {
 
 namespace {
+
+constexpr const char *kNotes = "keys.last";
+constexpr const char *kNewNotes = "keys.last.new";
 
 class Descriptor {
 public:
@@ -29,6 +34,7 @@ public:
 			close(fd_);
 	}
 	int get() const { return fd_; }
+	int release() { return std::exchange(fd_, -1); }
 
 private:
 	int fd_;
@@ -107,10 +113,10 @@ rtrs::KeyId parse_line(const KeyLine &line, const std::string &path, Secret &sec
 	}
 }
 
-bool write_all(int fd, const KeyLine &line)
+bool write_all(int fd, const void *bytes, std::size_t size)
 {
-	for (std::size_t done = 0; done < line.size;) {
-		ssize_t n = write(fd, line.bytes.data() + done, line.size - done);
+	for (std::size_t done = 0; done < size;) {
+		ssize_t n = write(fd, static_cast<const char *>(bytes) + done, size - done);
 		if (n < 0 && errno != EINTR)
 			return false;
 		done += n > 0 ? static_cast<std::size_t>(n) : 0;
@@ -151,7 +157,7 @@ KeyFolder::KeyFolder(const Host &host, Missing missing) : host_(host)
 	// /etc/rnbd is of the package; a copy of another machine's files may lack it.
 	if (make && mkdir(host.place(above).c_str(), 0755) < 0 && errno != EEXIST)
 		fail("cannot make " + above, errno);
-	const Descriptor parent(open_folder(host, AT_FDCWD, host.place(above), above));
+	Descriptor parent(open_folder(host, AT_FDCWD, host.place(above), above));
 	if (parent.get() < 0)
 		return;
 	const std::string name = kKeyFolder.substr(above.size() + 1);
@@ -160,12 +166,14 @@ KeyFolder::KeyFolder(const Host &host, Missing missing) : host_(host)
 	else if (make && errno != EEXIST)
 		fail("cannot make " + kKeyFolder, errno);
 	fd_ = open_folder(host, parent.get(), name, kKeyFolder);
+	above_ = parent.release();
 }
 
 KeyFolder::~KeyFolder()
 {
-	if (fd_ >= 0)
-		close(fd_);
+	for (const int fd : {fd_, above_})
+		if (fd >= 0)
+			close(fd);
 }
 
 std::vector<std::string> KeyFolder::names() const
@@ -217,6 +225,7 @@ rtrs::KeyId KeyFolder::read(const std::string &name, Secret &secret) const
 void KeyFolder::create(const rtrs::KeyId &id, const Secret &secret)
 {
 	const std::string name = key_file_name(id), path = key_file(id);
+	note_generation(id);
 	KeyLine line;
 	write_key_line(id, secret, line);
 	const Descriptor file(
@@ -226,7 +235,8 @@ void KeyFolder::create(const rtrs::KeyId &id, const Secret &secret)
 	if (file.get() < 0)
 		fail("cannot make " + path, errno);
 	// Whatever the umask is. What is left of a crash here is damaged, and found by its check.
-	if (fchmod(file.get(), 0600) < 0 || !write_all(file.get(), line) || fsync(fd_) < 0) {
+	if (fchmod(file.get(), 0600) < 0 || !write_all(file.get(), line.bytes.data(), line.size) ||
+	    fsync(fd_) < 0) {
 		const int error = errno;
 		unlinkat(fd_, name.c_str(), 0);
 		fail("cannot write " + path, error);
@@ -239,6 +249,68 @@ void KeyFolder::remove(const std::string &name)
 		fail("cannot remove " + kKeyFolder + "/" + name, errno);
 	if (fd_ >= 0)
 		fsync(fd_);
+}
+
+std::map<std::string, std::uint32_t> KeyFolder::read_notes() const
+{
+	std::map<std::string, std::uint32_t> notes;
+	if (above_ < 0)
+		return notes;
+	const Descriptor file(
+	    openat(above_, kNotes, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+	if (file.get() < 0 && errno == ENOENT)
+		return notes;
+	if (file.get() < 0)
+		fail("cannot open " + kKeyNotes, errno);
+	check_file(host_, file.get(), kKeyNotes, true);
+	std::string text;
+	char part[4096];
+	for (ssize_t n = 1; n; text.append(part, n > 0 ? static_cast<std::size_t>(n) : 0)) {
+		n = ::read(file.get(), part, sizeof(part));
+		if (n < 0 && errno != EINTR)
+			fail("cannot read " + kKeyNotes, errno);
+	}
+	std::istringstream lines(text);
+	for (std::string line; std::getline(lines, line);) {
+		// As the name of a key's file, but for the blank.
+		std::vector<std::string> words = split(line);
+		const auto id = words.size() == 2 ? parse_key_file_name(words[0] + "." + words[1])
+						  : std::nullopt;
+		if (!id)
+			refuse(
+			    kKeyNotes,
+			    fmt::format("'{}' is no name of a key with its last generation", line),
+			    "correct it: numbers of keys that were removed must not come back");
+		notes[words[0]] = id->generation.value;
+	}
+	return notes;
+}
+
+std::uint32_t KeyFolder::last_generation(const rtrs::KeyName &name) const
+{
+	const auto notes = read_notes();
+	const auto found = notes.find(name.c_str());
+	return found == notes.end() ? 0 : found->second;
+}
+
+void KeyFolder::note_generation(const rtrs::KeyId &id)
+{
+	auto notes = read_notes();
+	std::uint32_t &last = notes[id.name.c_str()];
+	if (above_ < 0 || last >= id.generation.value)
+		return;
+	last = id.generation.value;
+	std::string text;
+	for (const auto &[name, generation] : notes)
+		text += fmt::format("{} {}\n", name, generation);
+	// What a crash has left of another one is overwritten.
+	const Descriptor file(
+	    openat(above_, kNewNotes, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (file.get() < 0)
+		fail("cannot make " + kKeyNotes, errno);
+	if (fchmod(file.get(), 0600) < 0 || !write_all(file.get(), text.data(), text.size()) ||
+	    renameat(above_, kNewNotes, above_, kNotes) < 0 || fsync(above_) < 0)
+		fail("cannot write " + kKeyNotes, errno);
 }
 
 rtrs::KeyId read_key_from(const Host &host, const std::string &file, Secret &secret)

@@ -9,6 +9,8 @@
 namespace rnbdadm {
 
 inline const std::string kKeyFolder = "/etc/rnbd/keys.d";
+// A line "NAME GENERATION" for each name that a key has had here.
+inline const std::string kKeyNotes = "/etc/rnbd/keys.last";
 
 // "client7.1"; the place of that file.
 std::string key_file_name(const rtrs::KeyId &id);
@@ -35,8 +37,17 @@ public:
 	void create(const rtrs::KeyId &id, const Secret &secret);
 	void remove(const std::string &name);
 
+	// The newest generation that the name has had here, also if it is not there any more; 0 if
+	// none was noted. Failure (Config) if kKeyNotes cannot be trusted.
+	std::uint32_t last_generation(const rtrs::KeyName &name) const;
+	// What create() does, too. On the disk when this returns; nothing without /etc/rnbd.
+	void note_generation(const rtrs::KeyId &id);
+
 private:
+	std::map<std::string, std::uint32_t> read_notes() const;
+
 	const Host &host_;
+	int above_ = -1;
 	int fd_ = -1;
 };
 

@@ -55,14 +55,19 @@ std::string proof_options(const Host &host, const MapRequest &request)
 			      "connect as they are");
 	}
 	std::string options;
-	if (!request.auth.empty())
-		options += " auth=" + request.auth;
+	if (const std::string auth = wanted_auth(request.auth, request.key); !auth.empty())
+		options += " auth=" + auth;
 	if (!request.key.empty())
 		options += " key=" + request.key;
 	return options;
 }
 
 } // namespace
+
+std::string wanted_auth(const std::string &auth, const std::string &key)
+{
+	return auth.empty() && !key.empty() ? to_text(rtrs::AuthPolicy::Required) : auth;
+}
 
 std::vector<std::string> access_modes()
 {

@@ -28,6 +28,9 @@ struct MapRequest {
 
 // What may stand behind --access and `access =`.
 std::vector<std::string> access_modes();
+// The policy that a session asks for: who names a key and no policy wants a proof. Said to the
+// module as well, an older one of which would be content with less. Empty: the module's.
+std::string wanted_auth(const std::string &auth, const std::string &key);
 // Failure (Usage) for what the kernel would refuse, in words and before anything is written.
 void check_request(const Host &host, const MapRequest &request);
 // The line for map_device: all that the module takes with a mapping, as its usage says, so that

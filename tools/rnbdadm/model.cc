@@ -170,6 +170,7 @@ Session read_session(const Host &host, bool server, const std::string &name)
 	session.server_port = host.number(session.folder + "/dest_port");
 	session.auth = optional_text(host, session.folder + "/auth");
 	session.key = optional_text(host, session.folder + "/key");
+	session.downgrades = host.number(session.folder + "/downgrades");
 	session.reconnect_attempts = host.integer(session.folder + "/max_reconnect_attempts");
 	session.request_timeout = host.number(session.folder + "/request_timeout");
 	session.heartbeat_interval = host.number(session.folder + "/heartbeat_interval_ms");

@@ -63,6 +63,7 @@ struct Session {
 	Number connections; // as told: 0 is one for each CPU
 	Text auth;	    // whether it has to be proven who both sides are
 	Text key;	    // by which key; empty: none
+	Number downgrades;  // attempts that went on without the proof that was offered
 	std::vector<Path> paths;
 	std::size_t devices = 0;
 

@@ -3,9 +3,9 @@
 // search path, or in /dev where that is "/". Folders are not followed by links, nodes are, as in
 // device_search.cc. It is a search by hand, for the rare case that a disk came back under another
 // name. Which one it is shows when it is open. A disk that hangs may hold up whoever opens it, so
-// that is done by others (device_look.hh), and nobody waits long: for those that look right from
-// outside, which come first, as long as its own user has to; for the others, which are opened only
-// if none of these is it, a moment each, and not long for all of them together.
+// that is done by others (device_look.hh), and a search never waits long: for those that look right
+// from outside, which come first, as long as its own user has to; for the others, which are opened
+// only if none of these is it, a moment each, and not long for all of them together.
 // Where there is more than is looked at, no device is found: the one that is seen need not be the
 // only one.
 #include <rnbd/server/device_search.hh>
@@ -32,10 +32,9 @@ constexpr unsigned int kOfTheRightMs = 20'000;
 constexpr unsigned int kOfOthersMs = 2'000;
 constexpr unsigned int kOfAllOthersMs = 20'000;
 
-class Search {
+// Collects the devices. One at a time in the module, since it takes some memory.
+class Walk {
 public:
-	Search(const Wwid &wanted, DeviceLooks &looks) : wanted_(wanted), looks_(looks) {}
-
 	Status start(TextView search, TextView session)
 	{
 		seen_ = TRY(Array<dev_t>::create(kMaxDevices));
@@ -45,22 +44,17 @@ public:
 		size_ = out.size();
 		if (out.text() == TextView("/."))
 			TRY(append("dev"));
-		TRY(look_into(0));
-		if (!complete_)
-			return {};
-		open_that_look_right();
-		if (!matches_)
-			open_others();
-		return {};
+		return look_into(0);
 	}
-	// Whether all were looked at.
+	// Whether all were seen.
 	bool complete() const { return complete_; }
-	// ENOENT if there is none, or it is not certain which.
-	Result<dev_t> found() const
+	// ENOMEM.
+	Result<Array<dev_t>> devices() const
 	{
-		if (!complete_ || matches_ != 1)
-			return err::enoent;
-		return found_;
+		Array<dev_t> devices = TRY(Array<dev_t>::create(devices_));
+		for (u32 i = 0; i < devices_; i++)
+			devices[i] = seen_[i];
+		return devices;
 	}
 
 private:
@@ -132,58 +126,130 @@ private:
 		seen_[devices_++] = number;
 	}
 
-	void open_that_look_right()
-	{
-		for (u32 i = 0; i < devices_; i++)
-			if (identify_unopened(seen_[i]) == wanted_)
-				compare(seen_[i], kOfTheRightMs);
-	}
-	void open_others()
-	{
-		const unsigned long end = jiffies + msecs_to_jiffies(kOfAllOthersMs);
-		for (u32 i = 0; i < devices_; i++) {
-			if (time_after(jiffies, end)) {
-				complete_ = false;
-				return;
-			}
-			if (!(identify_unopened(seen_[i]) == wanted_))
-				compare(seen_[i], kOfOthersMs);
-		}
-	}
-
-	void compare(dev_t number, unsigned int patience_ms)
-	{
-		const Result<Wwid> wwid = looks_.identify(number, patience_ms);
-		if (!wwid.ok() || !(wwid.value() == wanted_))
-			return;
-		found_ = number;
-		matches_++;
-	}
-
-	const Wwid &wanted_;
-	DeviceLooks &looks_;
 	char path_[kPathSize];
 	usize size_ = 0;
 	Array<char> names_[kMaxDepth]; // of the folders on the way to path_
 	Array<dev_t> seen_;
 	u32 devices_ = 0;
-	u32 matches_ = 0;
 	bool complete_ = true;
+};
+
+// Finds which of them it is.
+class Comparison {
+public:
+	Comparison(const Wwid &wanted, DeviceLooks &looks, const Opener &opener)
+	    : wanted_(wanted), looks_(looks), opener_(opener)
+	{
+	}
+
+	// ENOENT if there is none, or it is not certain which; ECONNABORTED.
+	Result<dev_t> among(const Array<dev_t> &devices)
+	{
+		for (const dev_t number : devices)
+			if (identify_unopened(number) == wanted_)
+				TRY(compare(number, kOfTheRightMs));
+		if (!matches_)
+			TRY(open_others(devices));
+		if (matches_ != 1)
+			return err::enoent;
+		return found_;
+	}
+
+private:
+	Status open_others(const Array<dev_t> &devices)
+	{
+		const unsigned long end = jiffies + msecs_to_jiffies(kOfAllOthersMs);
+		for (const dev_t number : devices) {
+			if (identify_unopened(number) == wanted_)
+				continue;
+			if (time_after(jiffies, end)) {
+				log_warning_limited(wanted_.c_str(),
+						    "Not all devices were opened in time");
+				return err::enoent;
+			}
+			TRY(compare(number, kOfOthersMs));
+		}
+		return {};
+	}
+
+	Status compare(dev_t number, unsigned int patience_ms)
+	{
+		if (opener_.given_up())
+			return err::econnaborted;
+		const Result<Wwid> wwid = looks_.identify(number, patience_ms);
+		if (wwid.ok() && wwid.value() == wanted_) {
+			found_ = number;
+			matches_++;
+		}
+		return {};
+	}
+
+	const Wwid &wanted_;
+	DeviceLooks &looks_;
+	const Opener &opener_;
+	u32 matches_ = 0;
 	dev_t found_ = 0;
 };
 
 } // namespace
 
-Result<dev_t> find_device_by_wwid(const char *search_path, TextView session, const DeviceName &name,
-				  DeviceLooks &looks)
+// A place until it is destroyed.
+class DeviceSearches::Place {
+public:
+	Place(DeviceSearches &searches, OfSession &places) : searches_(searches), places_(places) {}
+	Place(const Place &) = delete;
+	Place &operator=(const Place &) = delete;
+	~Place() { searches_.leave(places_); }
+
+private:
+	DeviceSearches &searches_;
+	OfSession &places_;
+};
+
+// EBUSY, ECONNABORTED.
+Status DeviceSearches::take_place(OfSession &places, const Opener &opener)
+{
+	constexpr unsigned int kPatienceMs = 5'000;
+	if (!atomic_add_unless(&places.searches, 1, kOfSession))
+		return err::ebusy;
+	bool taken = false;
+	auto over = [&] {
+		return taken || (taken = atomic_add_unless(&searches_, 1, kOfAll)) ||
+		       opener.given_up();
+	};
+	const Status waited = left_.wait_for(msecs_to_jiffies(kPatienceMs), over);
+	if (taken)
+		return {};
+	atomic_dec(&places.searches);
+	return waited.ok() ? err::econnaborted : err::ebusy;
+}
+
+void DeviceSearches::leave(OfSession &places)
+{
+	atomic_dec(&places.searches);
+	atomic_dec(&searches_);
+	left_.wake_all();
+}
+
+Result<dev_t> DeviceSearches::find(const char *search_path, TextView session, OfSession &places,
+				   const DeviceName &name, const Opener &opener)
 {
 	const Wwid wanted = TRY(parse_wwid_name(name.view()));
-	cxxrt::Box<Search> search = TRY(cxxrt::make_box<Search>(GFP_KERNEL, wanted, looks));
-	TRY(search->start(TextView::of(search_path), session));
-	if (!search->complete())
+	TRY(take_place(places, opener));
+	const Place place(*this, places);
+	bool complete = false;
+	const Array<dev_t> devices = TRY(folders_.with([&](Folders &) -> Result<Array<dev_t>> {
+		cxxrt::Box<Walk> walk = TRY(cxxrt::make_box<Walk>(GFP_KERNEL));
+		TRY(walk->start(TextView::of(search_path), session));
+		complete = walk->complete();
+		return walk->devices();
+	}));
+	if (!complete) {
 		log_warning_limited(name.c_str(), "Beneath %s are more devices than are looked at",
 				    search_path);
-	return search->found();
+		return err::enoent;
+	}
+	return Comparison(wanted, looks_, opener).among(devices);
 }
 
 } // namespace rnbd::server

@@ -84,14 +84,15 @@ bool Session::asks_by_wwid(const DeviceName &device) const
 	return (READ_ONCE(features_) & kBoth) == kBoth && is_wwid_name(device.view());
 }
 
-Result<dev_t> Session::find(const DeviceName &device) const
+Result<dev_t> Session::find(const DeviceName &device, const Opener &opener)
 {
 	// A folder of its own is for who is it, and not for who says so.
 	if (names_session(TextView::of(module_.search_path())))
 		TRY(Status::from_code(rtrs_srv_check_name(key(), name())));
 	const TextView session = TextView::of(name());
 	if (asks_by_wwid(device))
-		return find_device_by_wwid(module_.search_path(), session, device, module_.looks());
+		return module_.searches().find(module_.search_path(), session, searches_, device,
+					       opener);
 	return find_device(module_.search_path(), session, device);
 }
 
@@ -99,7 +100,7 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const Opener &op
 {
 	cxxrt::Box<ExportUse> use =
 	    TRY(module_.configured().admit(*this, want.name.view(), want.access_mode));
-	const dev_t number = use ? TRY(use->find_device()) : TRY(find(want.name));
+	const dev_t number = use ? TRY(use->find_device()) : TRY(find(want.name, opener));
 	BlockDevice device = TRY(BlockDevice::open(number, may_write(want.access_mode)));
 	Mapping::Told told{.properties = device.properties(), .wwid = {}};
 	// Whether it can be told at all, before anything else knows of the device.

@@ -10,6 +10,7 @@
 #include <rnbd/server/boot_losses.hh>
 #include <rnbd/server/configured.hh>
 #include <rnbd/server/device_look.hh>
+#include <rnbd/server/device_search.hh>
 #include <rnbd/server/export.hh>
 #include <rnbd/server/server.h>
 #include <rnbd/server/shared_disk.hh>
@@ -42,7 +43,7 @@ public:
 	BootLosses &losses() { return losses_; }
 	// What tells this machine from others.
 	const char *server_id() const { return server_id_.c_str(); }
-	DeviceLooks &looks() { return looks_; }
+	DeviceSearches &searches() { return searches_; }
 	Exports &exports() { return exports_; }
 	SharedDisks &disks() { return *disks_; }
 	// Where mappings and sessions end, each in an item that waits for its own disk only.
@@ -94,6 +95,7 @@ private:
 	cxxrt::ClassDevice ctl_;
 	cxxrt::SysfsDir devices_;
 	DeviceLooks looks_{server_id_.c_str()};
+	DeviceSearches searches_{looks_};
 	Exports exports_;
 	ConfiguredExports configured_;
 	// Destroyed first: its work uses the rest.

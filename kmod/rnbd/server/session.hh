@@ -15,6 +15,7 @@
 #include <cxxrt/work.hh>
 #include <rnbd/pure/export_rules.hh>
 #include <rnbd/server/configured.hh>
+#include <rnbd/server/device_search.hh>
 #include <rnbd/server/io.hh>
 #include <rnbd/server/mapping.hh>
 #include <rnbd/server/opening.hh>
@@ -147,7 +148,7 @@ private:
 	DiscoveredExport describe(const ConfiguredExports::Seen &seen) const;
 	// ESTALE for an OPEN that is older than that by which the session has the device.
 	Result<DeviceProperties> open(const OpenRequest &want, const Opener &opener);
-	Result<dev_t> find(const DeviceName &device) const;
+	Result<dev_t> find(const DeviceName &device, const Opener &opener);
 	bool asks_by_wwid(const DeviceName &device) const;
 	Status publish(Mapping &mapping);
 
@@ -192,6 +193,7 @@ private:
 	const u32 queue_depth_; // of the transport
 	u8 version_ = 0;	// until SESS_INFO
 	u32 features_ = 0;	// likewise
+	DeviceSearches::OfSession searches_;
 	// Owns one reference of each mapping. Changed under the lock of table_; looked up in RCU.
 	cxxrt::IdMap<Mapping> ids_;
 	cxxrt::Guarded<Table, cxxrt::Mutex> table_{cxxrt::lock_class<"rnbd-server devices">()};

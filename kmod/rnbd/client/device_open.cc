@@ -155,7 +155,9 @@ Result<OpenedDevice> Device::open_ours()
 	close(*by_name);
 	if (open_error_ != err::einval.code())
 		log_warning(label(), "The server has another device of that name, %s instead of %s",
-			    by_name->identity.wwid.c_str(), wwid_.c_str());
+			    by_name->identity.wwid.empty() ? "one without wwid"
+							   : by_name->identity.wwid.c_str(),
+			    wwid_.c_str());
 	return open_by_identity(epoch, err::einval);
 }
 
@@ -208,6 +210,15 @@ Result<OpenedDevice> Device::open_by_identity(u32 epoch, cxxrt::Error by_name)
 	// Between its look and its open the server may have got another disk.
 	if (is_another(*found)) {
 		close(*found);
+		return by_name;
+	}
+	// Older servers say the identity of a whole disk for its slices, too.
+	if (!(found->properties.capacity == server_capacity_)) {
+		close(*found);
+		if (open_error_ != by_name.code())
+			log_warning(label(),
+				    "%s is at the server under another name, and of another size",
+				    name.c_str());
 		return by_name;
 	}
 	log_info(label(), "The server has the device under another name now: %s", name.c_str());

@@ -198,6 +198,12 @@ def seeds():
         "policy": "min-latency\n",
         "number": "-1\n",
         "hex": "0xffff\n",
+        "mpath": "mpath-35000c500a0000001",
+        "kpartx": "part1-mpath-eui.0011223344556677",
+        "crypt": "CRYPT-LUKS2-0123456789abcdef0123456789abcdef-home",
+        "partition-dos": "c0ffee01-05",
+        "partition-gpt": "6c9a1b52-0d6e-4c9b-8d11-0123456789ab",
+        "uevent": "MAJOR=8\nMINOR=0\nDEVNAME=sda\nDEVTYPE=disk\n",
         "device": "/dev/%SESSNAME%/disks,a//b/../c",
     }
     for name, text in texts.items():

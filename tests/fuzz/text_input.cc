@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// What administrators write: map_device, addresses, policies, numbers. Input: the text.
+// What administrators write: map_device, addresses, policies, numbers, uuids of disks. Input: the
+// text.
 #include "fuzz.hh"
 
 #include <cxxrt/text.hh>
 #include <rnbd/pure/device_path.hh>
+#include <rnbd/pure/disk_identity.hh>
 #include <rnbd/pure/map_options.hh>
 #include <rnbd/pure/names.hh>
 #include <rtrs/pure/address.hh>
@@ -78,6 +80,24 @@ void numbers(TextView text)
 		MUST(static_cast<unsigned>(p.value()) < rtrs::kPolicies);
 }
 
+void identity(TextView text)
+{
+	std::vector<char> memory(text.size() + 64);
+	cxxrt::TextWriter map(memory.data(), memory.size());
+	const bool is_one = rnbd::write_mapper_id(map, text);
+	MUST(is_one == !map.text().empty() && !map.truncated());
+	// Only a multipath map is another device than itself.
+	MUST(!is_one || map.text().starts_with("dm.") || text.starts_with("mpath-"));
+	cxxrt::TextWriter array(memory.data(), memory.size());
+	MUST(rnbd::write_array_id(array, text) == !array.text().empty());
+	cxxrt::TextWriter part(memory.data(), memory.size());
+	if (rnbd::write_partition_id(part, text, {~0ull}))
+		MUST(part.text().starts_with(rnbd::kPartition) && !part.truncated());
+	const TextView value = rnbd::uevent_value(text, "DEVNAME");
+	MUST(value.find('\n') == value.size());
+	(void)rnbd::kind_of_disk(text);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
@@ -87,6 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	options(text);
 	path(text);
 	numbers(text);
+	identity(text);
 
 	std::size_t comma = text.find(',');
 	std::vector<char> memory(rnbd::kPathSize);

@@ -221,6 +221,22 @@ template <class Device> u32 partition_number(const Device *bdev)
 		return bdev_partno(bdev);
 }
 
+// As the partition table has it; empty for a whole disk, or if the table has none. Any context,
+// while the device is open.
+inline TextView partition_uuid(const block_device *bdev)
+{
+	const partition_meta_info *info = bdev->bd_meta_info;
+	if (!info)
+		return {};
+	return TextView(info->uuid, strnlen(info->uuid, sizeof(info->uuid)));
+}
+
+// First sector on the whole disk. Any context.
+inline u64 partition_start(const block_device *bdev)
+{
+	return bdev->bd_start_sect;
+}
+
 // Any context.
 template <class Device> bool is_rotational(Device *bdev)
 {

@@ -7,7 +7,7 @@
 // from outside, which come first, as long as its own user has to; for the others, which are opened
 // only if none of these is it, a moment each, and not long for all of them together.
 // Where there is more than is looked at, no device is found: the one that is seen need not be the
-// only one.
+// only one. The paths of a multipath map have its identity, and are not asked when it is there.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/block.hh>
@@ -142,32 +142,45 @@ public:
 	{
 	}
 
-	// ENOENT if there is none, or it is not certain which; ECONNABORTED.
+	// ENOENT if there is none, or it is not certain which; ENOMEM, ECONNABORTED.
 	Result<dev_t> among(const Array<dev_t> &devices)
 	{
-		for (const dev_t number : devices)
-			if (identify_unopened(number) == wanted_)
-				TRY(compare(number, kOfTheRightMs));
-		if (!matches_)
-			TRY(open_others(devices));
+		Array<Seen> seen = TRY(Array<Seen>::create(devices.size()));
+		bool maps = false;
+		for (usize i = 0; i < devices.size(); i++) {
+			seen[i] = look_from_outside(devices[i], wanted_);
+			maps |= seen[i].looks_right && seen[i].is_map;
+		}
+		TRY(open_that_look_right(devices, seen, maps));
+		if (!matches_ && !maps)
+			TRY(open_others(devices, seen));
 		if (matches_ != 1)
 			return err::enoent;
 		return found_;
 	}
 
 private:
-	Status open_others(const Array<dev_t> &devices)
+	Status open_that_look_right(const Array<dev_t> &devices, const Array<Seen> &seen, bool maps)
+	{
+		for (usize i = 0; i < devices.size(); i++)
+			if (seen[i].looks_right && seen[i].is_map == maps)
+				TRY(compare(devices[i], kOfTheRightMs));
+		return {};
+	}
+
+	Status open_others(const Array<dev_t> &devices, const Array<Seen> &seen)
 	{
 		const unsigned long end = jiffies + msecs_to_jiffies(kOfAllOthersMs);
-		for (const dev_t number : devices) {
-			if (identify_unopened(number) == wanted_)
+		for (usize i = 0; i < devices.size(); i++) {
+			// What a map is, it shows from outside.
+			if (seen[i].looks_right || seen[i].is_map)
 				continue;
 			if (time_after(jiffies, end)) {
 				log_warning_limited(wanted_.c_str(),
 						    "Not all devices were opened in time");
 				return err::enoent;
 			}
-			TRY(compare(number, kOfOthersMs));
+			TRY(compare(devices[i], kOfOthersMs));
 		}
 		return {};
 	}

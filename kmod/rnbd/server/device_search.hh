@@ -37,8 +37,8 @@ public:
 
 	// As find_device() for a name that is an identity. ENOENT if there is no such device
 	// beneath the search path, or more than one, EINVAL for a name that is none, EBUSY if no
-	// place becomes free, ECONNABORTED when the OPEN is given up. Sleeps for seconds where
-	// disks hang.
+	// place becomes free, ECONNABORTED when the OPEN is given up. A multipath map counts, and
+	// then its paths do not. Sleeps for seconds where disks hang.
 	Result<dev_t> find(const char *search_path, TextView session, OfSession &places,
 			   const DeviceName &name, const Opener &opener);
 

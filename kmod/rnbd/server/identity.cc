@@ -35,7 +35,7 @@ void put_digest(TextWriter &out, TextView text, usize bytes = BLAKE2S_HASH_SIZE)
 
 bool write_unique_id(TextWriter &out, gendisk *disk)
 {
-	if (!disk->fops->get_unique_id)
+	if (!disk || !disk->fops->get_unique_id)
 		return false;
 	constexpr struct {
 		blk_unique_id type;
@@ -53,48 +53,47 @@ bool write_unique_id(TextWriter &out, gendisk *disk)
 	return false;
 }
 
-// Drivers without the method above show their identifiers in sysfs only, where udev reads them,
-// too.
-bool write_sysfs_id(TextWriter &out, const SysfsFolder &folder)
+// A whole disk to be identified.
+struct Disk {
+	DiskKind kind;
+	SysfsFolder folder;
+	gendisk *open; // null if it is not open
+	const char
+	    *server_id; // null: serial numbers, for which some drivers ask the disk, are left out
+};
+
+// By one line of the table. False if the disk says nothing there.
+bool write_from(TextWriter &out, const Disk &disk, const IdentitySource &source)
 {
-	constexpr struct {
-		const char *file;
-		TextView prefix;
-	} kFiles[] = {{"wwid", ""},
-		      {"device/wwid", ""},
-		      {"device/cid", "mmc."},
-		      {"dm/uuid", "dm."},
-		      {"md/uuid", "md."}};
-	for (const auto &kind : kFiles) {
-		char text[SysfsFolder::kLongest];
-		const TextView id = folder.read(kind.file, text);
-		if (id.empty())
-			continue;
-		out.put(kind.prefix).put(id);
+	using Form = IdentitySource::Form;
+	if (source.form == Form::Driver)
+		return write_unique_id(out, disk.open);
+	if (source.form == Form::Serial && (!disk.server_id || !*disk.server_id))
+		return false;
+	char text[SysfsFolder::kLongest];
+	const TextView said = disk.folder.read(source.file, text, source.skip);
+	if (said.empty())
+		return false;
+	switch (source.form) {
+	case Form::Mapper:
+		return write_mapper_id(out, said);
+	case Form::Array:
+		return write_array_id(out, said);
+	case Form::Serial:
+		// An administrator or a vendor chose it, for the disks of one machine at best.
+		out.put("rnbd.").put(TextView::of(disk.server_id)).put('.').put(said);
+		return true;
+	default:
+		out.put(source.prefix).put(said);
 		return true;
 	}
-	return false;
 }
 
-// Somebody chose it, for the disks of one machine at best.
-bool write_serial(TextWriter &out, const SysfsFolder &folder, const char *server_id)
+bool write_disk_id(TextWriter &out, const Disk &disk)
 {
-	// Of an INQUIRY page: a head, and the serial number.
-	constexpr usize kPageHead = 4;
-	constexpr struct {
-		const char *file;
-		usize skip;
-	} kFiles[] = {{"serial", 0}, {"device/serial", 0}, {"device/vpd_pg80", kPageHead}};
-	if (!*server_id)
-		return false;
-	for (const auto &kind : kFiles) {
-		char text[SysfsFolder::kLongest];
-		const TextView serial = folder.read(kind.file, text, kind.skip);
-		if (serial.empty())
-			continue;
-		out.put("rnbd.").put(TextView::of(server_id)).put('.').put(serial);
-		return true;
-	}
+	for (const IdentitySource &source : kIdentitySources)
+		if (source.kind == disk.kind && write_from(out, disk, source))
+			return true;
 	return false;
 }
 
@@ -121,26 +120,35 @@ Wwid identify_device(block_device *bdev, const char *server_id)
 	char text[2 * SysfsFolder::kLongest];
 	TextWriter out(text, sizeof(text));
 	gendisk *disk = bdev->bd_disk;
-	const SysfsFolder folder{disk_devt(disk)};
-	if (!write_unique_id(out, disk) && !write_sysfs_id(out, folder) &&
-	    !write_serial(out, folder, server_id))
+	const Disk whole{.kind = kind_of_disk(TextView::of(disk->disk_name)),
+			 .folder = {.device = disk_devt(disk)},
+			 .open = disk,
+			 .server_id = server_id};
+	if (!write_disk_id(out, whole))
 		return {};
-	if (const u32 part = cxxrt::partition_number(bdev))
-		out.put("-part").put_unsigned(part);
+	if (bdev_is_partition(bdev) &&
+	    !write_partition_id(out, cxxrt::partition_uuid(bdev), {cxxrt::partition_start(bdev)}))
+		return {};
 	return to_wwid(out);
 }
 
-Wwid identify_unopened(dev_t device)
+Seen look_from_outside(dev_t device, const Wwid &wanted)
 {
+	char file[SysfsFolder::kLongest];
+	const bool part = !SysfsFolder{device}.read("partition", file).empty();
+	const SysfsFolder folder{device, part ? "../" : ""};
+	const DiskKind kind = kind_of_disk(uevent_value(folder.read("uevent", file), "DEVNAME"));
+	Seen seen{.is_map = kind == DiskKind::Mapper, .looks_right = false};
 	char text[2 * SysfsFolder::kLongest];
 	TextWriter out(text, sizeof(text));
-	char number[SysfsFolder::kLongest];
-	const TextView part = SysfsFolder{device}.read("partition", number);
-	if (!write_sysfs_id(out, {device, part.empty() ? "" : "../"}))
-		return {};
-	if (!part.empty())
-		out.put("-part").put(part);
-	return to_wwid(out);
+	if (!write_disk_id(out, {kind, folder, nullptr, nullptr}))
+		return seen;
+	// Not all kernels show the uuid of a partition.
+	if (part)
+		out.put(kPartition);
+	const Wwid wwid = to_wwid(out);
+	seen.looks_right = part ? wanted.view().starts_with(wwid.view()) : wwid == wanted;
+	return seen;
 }
 
 void write_server_id(TextWriter &out, const rnbd_server_settings &settings)

@@ -4,20 +4,27 @@
 
 #include <cxxrt/kernel.hh>
 #include <cxxrt/text.hh>
+#include <rnbd/pure/disk_identity.hh>
 #include <rnbd/server/server.h>
 #include <rnbd/wire/extension.hh>
 
 namespace rnbd::server {
 
-// In this order: the identifier that the device's driver knows, the one that it shows in sysfs, or
-// its serial number on the machine `server_id`. Partitions add their number. Empty if there is
-// none of these: the name of a disk is no identity, it changes with the next start of the machine.
-// May sleep, as long as the device does.
+// The identity of what is open, by the table of rnbd/pure/disk_identity.hh: of a whole disk that of
+// its kind, of a partition that of its disk with the partition's own uuid. Empty if there is none:
+// the name of a disk is no identity, it changes with the next start of the machine. May sleep, as
+// long as the device does.
 Wwid identify_device(block_device *bdev, const char *server_id);
 
-// What sysfs alone says of it, without an open: an identifier, no serial number, for which some
-// drivers ask the disk. Of most disks that is the same as above. May sleep.
-Wwid identify_unopened(dev_t device);
+// What sysfs, which is read without an open, says of a device.
+struct Seen {
+	bool is_map; // of device mapper
+	// It looks like the one of that identity. Not so a disk with a serial number only, for
+	// which some drivers ask the disk.
+	bool looks_right;
+};
+// May sleep.
+Seen look_from_outside(dev_t device, const Wwid &wanted);
 
 // What tells this machine from others: what the administrator says, or a digest of what hardware
 // and installation are known by; nothing if there is none. May sleep.

@@ -19,6 +19,8 @@ COMMAND_LINE = ("panic=-1 nokaslr mitigations=off net.ifnames=0 "
 
 FIRST_WWN = 0x5000C500A0000000  # of disks; a client knows them by it
 SERIAL = "VMLAB-1"
+# NVMe of QEMU: Linux believes no other identifier of it than vendor, serial number, model and namespace.
+NVME_WWID = f"nvme.1b36-{SERIAL.encode().hex()}-{b'QEMU NVMe Ctrl'.hex()}-00000001"
 
 
 @functools.cache
@@ -113,9 +115,11 @@ class QemuMachine(Machine):
             args += ["-blockdev", f"{what},node-name=disk{n}",
                      "-device", f"scsi-hd,bus=scsi.0,scsi-id={n},drive=disk{n},wwn={FIRST_WWN + n},dpofua=on,"
                                 "write-cache=on"]
-        if self.disks:  # beside them one of zeroes that has a serial number, and nothing else to be known by
+        if self.disks:  # beside them one of zeroes that has a serial number, and nothing else to be known by; and NVMe
             args += ["-blockdev", "driver=null-co,node-name=numbered,size=1048576,read-zeroes=on",
-                     "-device", f"virtio-blk-pci,drive=numbered,serial={SERIAL}"]
+                     "-device", f"virtio-blk-pci,drive=numbered,serial={SERIAL}",
+                     "-blockdev", "driver=null-co,node-name=namespace,size=1048576,read-zeroes=on",
+                     "-device", f"nvme,drive=namespace,serial={SERIAL}"]
         return args, [control_theirs.detach(), monitor_theirs.detach()], control
 
     def set_link(self, nic: int, up: bool) -> None:

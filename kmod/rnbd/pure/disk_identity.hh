@@ -36,25 +36,25 @@ struct IdentitySource {
 	DiskKind kind;
 	Form form;
 	const char *file; // in the disk's folder in sysfs
-	TextView prefix{};
+	TextView prefix;
 	usize skip = 0; // bytes before the text
 };
 
 // A kind that has no line here has no identity. Device mapper forwards get_unique_id() to the disk
 // below since 6.13, so a driver's word counts for kinds alone that are no stack of others.
 constexpr IdentitySource kIdentitySources[] = {
-    {DiskKind::Scsi, IdentitySource::Form::Driver, nullptr},
-    {DiskKind::Scsi, IdentitySource::Form::Text, "device/wwid"},
+    {DiskKind::Scsi, IdentitySource::Form::Driver, nullptr, {}},
+    {DiskKind::Scsi, IdentitySource::Form::Text, "device/wwid", {}},
     // The head of an INQUIRY page has four bytes.
     {DiskKind::Scsi, IdentitySource::Form::Serial, "device/vpd_pg80", {}, 4},
     // Its driver's word is there since 6.2 only, and is another one where a namespace has a UUID.
     // The serial number of the controller is that of all its namespaces.
-    {DiskKind::Nvme, IdentitySource::Form::Text, "wwid"},
-    {DiskKind::Virtio, IdentitySource::Form::Serial, "serial"},
+    {DiskKind::Nvme, IdentitySource::Form::Text, "wwid", {}},
+    {DiskKind::Virtio, IdentitySource::Form::Serial, "serial", {}},
     {DiskKind::Mmc, IdentitySource::Form::Text, "device/cid", "mmc."},
-    {DiskKind::Mapper, IdentitySource::Form::Mapper, "dm/uuid"},
-    {DiskKind::Array, IdentitySource::Form::Array, "md/uuid"},
-    {DiskKind::Rnbd, IdentitySource::Form::Text, "wwid"},
+    {DiskKind::Mapper, IdentitySource::Form::Mapper, "dm/uuid", {}},
+    {DiskKind::Array, IdentitySource::Form::Array, "md/uuid", {}},
+    {DiskKind::Rnbd, IdentitySource::Form::Text, "wwid", {}},
 };
 
 namespace detail {

@@ -42,8 +42,8 @@ TEST(RnbdadmExport, SetChangesWhatIsNamed)
 	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8 --any-client").code,
 		  0);
 	EXPECT_EQ(host.writes,
-		  (std::vector<std::string>{kFolder + "allowed_sessions <- ",
-					    kFolder + "allowed_addresses <- 10.0.0.0/8"}));
+		  (std::vector<std::string>{kFolder + "allowed_addresses <- 10.0.0.0/8",
+					    kFolder + "allowed_sessions <- "}));
 	host.writes.clear();
 	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8").code, 0);
 	EXPECT_EQ(run_line(host, "server export set vm1 --access shared").code, 0);
@@ -113,7 +113,13 @@ TEST(RnbdadmExport, NarrowFirst)
 	     "a b",
 	     "k",
 	     "--client b --client c --any-key",
-	     {"allowed_sessions <- b", "allowed_sessions <- b c", "allowed_keys <- "}},
+	     {"allowed_sessions <- b c", "allowed_keys <- "}},
+	    {"rw",
+	     "a b",
+	     "k l",
+	     "--client b --client c --key l --key m",
+	     {"allowed_sessions <- b", "allowed_keys <- l", "allowed_sessions <- b c",
+	      "allowed_keys <- l m"}},
 	    {"rw", "a", "k", "--client b --any-key", {"allowed_sessions <- b", "allowed_keys <- "}},
 	    {"rw",
 	     "a",

@@ -243,6 +243,7 @@ TEST_F(RnbdadmKey, WeakSecrets)
 		EXPECT_TRUE(host.ring && host.ring->empty());
 		host.ring.reset();
 		fs::remove_all(file(""));
+		host.drop("/etc/rnbd/keys.last");
 	}
 }
 

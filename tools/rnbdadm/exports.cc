@@ -245,19 +245,16 @@ struct Change {
 	}
 };
 
-// Narrow first, then wide: in between nobody gets in who may do so neither before nor afterwards. A
-// list that loses some and gets others is what both have, if they have something in common, until
-// all others are narrow. Where two of them have nothing in common, either one first would let
-// somebody in: nobody is, meanwhile.
+// Narrow first, then wide: in between nobody gets in who may do so neither before nor afterwards.
+// One list that loses some and gets others comes behind what is narrow. Of several each is first
+// what it is before and afterwards; where two have nothing in common, either one first would let
+// somebody in, so the export is disabled meanwhile.
 std::vector<std::pair<std::string, std::string>> in_order(const std::vector<Change> &changes,
-							  bool can_be_disabled)
+							  bool is_enabled)
 {
-	std::vector<std::pair<std::string, std::string>> narrow, exchange, widen;
+	std::vector<std::pair<std::string, std::string>> narrow, common, exchange, widen;
 	std::size_t disjoint = 0;
 	for (const Change &c : changes) {
-		// It is disabled, then.
-		if (c.key == "enabled")
-			can_be_disabled = false;
 		const bool narrows = c.narrows(), widens = c.widens();
 		if (narrows)
 			narrow.emplace_back(c.key, c.want);
@@ -267,11 +264,13 @@ std::vector<std::pair<std::string, std::string>> in_order(const std::vector<Chan
 			const std::string both = join(c.common(), " ");
 			disjoint += both.empty();
 			if (!both.empty())
-				narrow.emplace_back(c.key, both);
+				common.emplace_back(c.key, both);
 			exchange.emplace_back(c.key, c.want);
 		}
 	}
-	if (disjoint > 1 && can_be_disabled) {
+	if (exchange.size() > 1)
+		narrow.insert(narrow.end(), common.begin(), common.end());
+	if (disjoint > 1 && is_enabled) {
 		narrow.insert(narrow.begin(), {"enabled", "0"});
 		widen.emplace_back("enabled", "1");
 	}
@@ -307,7 +306,9 @@ bool change_export(Call &call, const Export &running, const ExportRequest &reque
 					running.name));
 		changes.push_back({key, want, have});
 	}
-	for (const auto &[key, text] : in_order(changes, running.enabled.has_value()))
+	const std::string enable = running.folder + kFiles.at("enabled");
+	const bool is_enabled = call.host.exists(enable) && call.host.text(enable) == "1";
+	for (const auto &[key, text] : in_order(changes, is_enabled))
 		call.write(running.folder + kFiles.at(key), text, Action::Export,
 			   fmt::format("cannot change {} of export {}", key, running.name));
 	return !found.empty();

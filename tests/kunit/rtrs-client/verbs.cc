@@ -355,7 +355,7 @@ void ib_unregister_event_handler(ib_event_handler *)
 }
 
 // No test here proves anything: there is no key.
-int rtrs_key_read(const char *, u32, u8 *)
+int rtrs_key_read(const char *, u32, u8 *, rtrs_key_identity *)
 {
 	return -ENOKEY;
 }

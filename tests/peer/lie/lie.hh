@@ -20,8 +20,6 @@ class Path;
 // The I/O that response lies are about: whoever reads or writes here asks for it. All other I/O,
 // such as the search for partitions, is served correctly.
 constexpr uint64_t kLieSector = 2048;
-// So often "reread" reads there: each slot comes twice, and more.
-constexpr unsigned kRereads = 40;
 
 constexpr rtrs::ConnectReplyFields kGeometry{
     .queue_depth = {16}, .max_io_size = {61440}, .max_header_size = {4096}, .new_rkey = false};

@@ -3,7 +3,6 @@
 #include "../client.hh"
 #include "path.hh"
 
-#include <map>
 #include <memory>
 
 namespace peer {
@@ -114,76 +113,23 @@ Responses answer_all(Path &path, const Request &, const Response &honest)
 }
 
 // The right to write ends with the answer: a write that comes later must be refused by the
-// client's device.
-void write_late(Path &path, const Request &q)
-{
-	const RemoteBuffer where = q.answer();
-	const uint16_t cid = q.con;
-	path.later(milliseconds(500), [&path, cid, where] {
-		path.con(cid).post_write(Bytes(where.size.value, std::byte{0xee}),
-					 where.address.value, where.rkey.value, {});
-	});
-	path.later(milliseconds(1500), [&path, cid] { expect_refused(path, path.con(cid)); });
-}
-
-// `change` says how the answer is given.
+// client's device. `honest` says how the answer is given.
 Lie late_write(std::string name, std::string row, std::function<void(Response &)> change)
 {
 	return about(Kind::Read, std::move(name), std::move(row), "ok wait",
 		     [change](Path &path, const Request &q, Response r) -> Responses {
 			     change(r);
-			     write_late(path, q);
+			     const RemoteBuffer where = q.answer();
+			     const uint16_t cid = q.con;
+			     path.later(milliseconds(500), [&path, cid, where] {
+				     path.con(cid).post_write(
+					 Bytes(where.size.value, std::byte{0xee}),
+					 where.address.value, where.rkey.value, {});
+			     });
+			     path.later(milliseconds(1500),
+					[&path, cid] { expect_refused(path, path.con(cid)); });
 			     return {r};
 		     });
-}
-
-// Of the key of the next read, which is guessed by what followed this one before, is said that it
-// is invalid, without a word of it in an answer. The next answer promises what nobody does.
-// Soft-RoCE accepts an invalidation of what is invalid. `behind`: it comes after the answer.
-Lie kept_inval(std::string name, bool behind)
-{
-	struct State {
-		std::map<uint32_t, uint32_t> next; // keys that followed others
-		uint32_t last = 0;
-		uint32_t guessed = 0;
-	};
-	struct All {
-		std::map<uint16_t, State> states; // by connection
-		unsigned reads = 0;
-		bool told = false;
-	};
-	const auto all = std::make_shared<All>();
-	auto respond = [all, behind](Path &path, const Request &q, Response r) -> Responses {
-		State &s = all->states[q.con];
-		const uint32_t key = q.answer().rkey.value;
-		if (all->told)
-			return {r};
-		if (++all->reads == kRereads)
-			path.complain("no key came when it was expected");
-		r.invalidated.clear();
-		if (s.guessed == key) {
-			all->told = true;
-			write_late(path, q);
-			return {r};
-		}
-		r.set(0, false);
-		s.next[s.last] = key;
-		s.last = key;
-		const auto next = s.next.find(key);
-		if (next == s.next.end())
-			return {r};
-		s.guessed = next->second;
-		if (!behind) {
-			r.invalidated = {s.guessed};
-			return {r};
-		}
-		path.later(milliseconds(50), [&path, cid = q.con, guessed = s.guessed] {
-			if (path.has_con(cid))
-				path.con(cid).post_send_invalidating(guessed);
-		});
-		return {r};
-	};
-	return about(Kind::Read, std::move(name), "A.8", "ok reread", respond);
 }
 
 } // namespace
@@ -304,8 +250,6 @@ std::vector<Lie> response_lies()
 	    about(Kind::Read, "answers-for-all-reads", "A.6, G.1-61", "any busy", answer_all),
 	    about(Kind::Write, "answers-for-all-writes", "A.6", "any busy", answer_all),
 	    write_over_other_session(),
-	    kept_inval("inval-kept", false),
-	    kept_inval("inval-kept-behind-answer", true),
 	    late_write("late-write-inval", "A.8", [](Response &) {}),
 	    late_write("late-write-promised", "A.8", [](Response &r) { r.invalidated.clear(); }),
 	    late_write("late-write-plain", "I-4",

@@ -96,17 +96,6 @@ std::string wait(MappedDisk &)
 	return "";
 }
 
-// One after the other, with time for what comes behind an answer.
-std::string read_again(MappedDisk &d)
-{
-	bool worked = true;
-	for (unsigned i = 0; i < kRereads; i++) {
-		std::this_thread::sleep_for(milliseconds(150));
-		worked = d.read_back() && worked;
-	}
-	return first_of({expect(worked, true, "reads"), wait(d)});
-}
-
 std::string come_back(MappedDisk &d, bool same)
 {
 	return first_of({expect(d.reconnect(), 0, "reconnect"), reach(d, "open"),
@@ -157,8 +146,6 @@ std::string do_more(const std::string &word, MappedDisk &d)
 {
 	if (word == "wait" || word == "accomplice")
 		return wait(d);
-	if (word == "reread")
-		return read_again(d);
 	if (word == "limits")
 		return limits(d);
 	if (word == "reconnect")

@@ -117,7 +117,7 @@ template <class F> Status ConfiguredExport::change(F &&f)
 			closes_out = true;
 			if (!use.mapping_)
 				continue;
-			// Who loses against CLOSE or the end of the session leaves it to that one;
+			// CLOSE or the end of the session, where it came first, ends the mapping;
 			// the end of one that stands in no table yet is its maker's.
 			if (Mapping *m = use.session_.retire(*use.mapping_).release())
 				ending.push_back(*m);

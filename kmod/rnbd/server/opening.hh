@@ -35,7 +35,7 @@ public:
 	// Once, listed. Holds the session until the work item has ended.
 	void start(const cxxrt::Workqueue &queue);
 
-	// Nobody wants it any more: what it opens is closed again. Table lock held.
+	// The client wants it no more: what it opens is closed again. Table lock held.
 	void give_up() { WRITE_ONCE(given_up_, true); }
 	// Any context.
 	bool given_up() const { return READ_ONCE(given_up_); }
@@ -67,7 +67,7 @@ struct Opener {
 	const rtrs_srv_op *op = nullptr;
 	const Opening *opening = nullptr;
 
-	// Nobody waits for the end any more. Any context.
+	// The end is not waited for any more. Any context.
 	bool given_up() const { return op ? rtrs_srv_op_dead(op) : opening->given_up(); }
 };
 

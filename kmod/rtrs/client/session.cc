@@ -404,8 +404,8 @@ void Session::path_down(Path &path)
 	log_warning(name(), "disconnected: no path is left");
 	events_.add({.kind = SessionEvent::Kind::Lost});
 	link_event_(user_, RTRS_CLT_DISCONNECTED);
-	// Who submits under RCU and has not seen what the event did is done before a path connects:
-	// nothing that was made for the life that ended goes out in the next one.
+	// A submitter under RCU that has not seen the event is done before a path connects: nothing
+	// that was made for the life that ended goes out in the next one.
 	synchronize_rcu();
 }
 

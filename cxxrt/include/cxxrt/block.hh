@@ -20,12 +20,12 @@ namespace cxxrt {
 namespace detail {
 
 // 6.9: an open is a file. Before, it is the device, and its end has to say the mode again.
-template <class Number> auto open_block_device(Number number, BlockMode mode)
+template <class Number> auto open_block_device(Number number, BlockMode mode, void *holder)
 {
-	if constexpr (requires { bdev_file_open_by_dev(number, mode, nullptr, nullptr); })
-		return bdev_file_open_by_dev(number, mode, nullptr, nullptr);
+	if constexpr (requires { bdev_file_open_by_dev(number, mode, holder, nullptr); })
+		return bdev_file_open_by_dev(number, mode, holder, nullptr);
 	else
-		return blkdev_get_by_dev(number, mode, nullptr);
+		return blkdev_get_by_dev(number, mode, holder);
 }
 
 template <class Handle> block_device *device_of_open(Handle *handle)
@@ -102,16 +102,21 @@ template <class Driver, class Operations> constexpr void set_reservation_reads(O
 
 } // namespace detail
 
-// A block device that is open, without a claim, until it is closed or destroyed.
+// A block device that is open until it is closed or destroyed, claimed as long or not at all.
 class OpenBlockDevice {
-	using Handle = decltype(detail::open_block_device(dev_t{}, BlockMode{}));
+	using Handle = decltype(detail::open_block_device(dev_t{}, BlockMode{}, nullptr));
 
 public:
 	constexpr OpenBlockDevice() = default;
 	// ENXIO if there is none, or what the driver says. Sleeps for as long as the driver likes.
-	static Result<OpenBlockDevice> open(dev_t number, BlockMode mode)
+	// With a `holder` the device is claimed: EBUSY if another holder has it, or its disk, or a
+	// partition of it. Opens of the same holder share the claim of one device, but not that of
+	// a disk with one of its partitions.
+	static Result<OpenBlockDevice> open(dev_t number, BlockMode mode, void *holder = nullptr)
 	{
-		Handle handle = TRY(from_err_ptr(detail::open_block_device(number, mode)));
+		if (holder)
+			mode |= kBlockExclusive;
+		Handle handle = TRY(from_err_ptr(detail::open_block_device(number, mode, holder)));
 		return OpenBlockDevice(handle, mode);
 	}
 	OpenBlockDevice(OpenBlockDevice &&o)

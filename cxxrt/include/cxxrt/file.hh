@@ -58,6 +58,41 @@ inline usize read_file(const char *path, char *text, usize size)
 	return n > 0 ? static_cast<usize>(n) : 0;
 }
 
+// f(line) for each line of the file, without its end; one that is longer than the buffer is left
+// out. None where there is no such file. The file is not locked while f runs. Process context, may
+// sleep.
+template <class F> void read_lines(const char *path, char *buffer, usize size, const F &f)
+{
+	const ProgramPaths scope;
+	file *opened = filp_open(path, O_RDONLY, 0);
+	if (IS_ERR(opened))
+		return;
+	loff_t position = 0;
+	usize used = 0;
+	bool too_long = false;
+	for (;;) {
+		const ssize_t n = kernel_read(opened, buffer + used, size - used, &position);
+		if (n <= 0)
+			break;
+		used += static_cast<usize>(n);
+		usize begin = 0;
+		for (usize i = 0; i < used; i++) {
+			if (buffer[i] != '\n')
+				continue;
+			if (!exchange(too_long, false))
+				f(TextView(buffer + begin, i - begin));
+			begin = i + 1;
+		}
+		used -= begin;
+		__builtin_memmove(buffer, buffer + begin, used);
+		if (used == size) {
+			too_long = true;
+			used = 0;
+		}
+	}
+	filp_close(opened, nullptr);
+}
+
 namespace detail {
 template <class F> struct FolderLister {
 	dir_context context;

@@ -31,10 +31,12 @@ constexpr int kPrConflict = 0x18;
 using BlockMode = blk_mode_t;
 constexpr BlockMode kBlockRead = BLK_OPEN_READ;
 constexpr BlockMode kBlockWrite = BLK_OPEN_WRITE;
+constexpr BlockMode kBlockExclusive = BLK_OPEN_EXCL;
 #else
 using BlockMode = fmode_t;
 constexpr BlockMode kBlockRead = FMODE_READ;
 constexpr BlockMode kBlockWrite = FMODE_WRITE;
+constexpr BlockMode kBlockExclusive = FMODE_EXCL;
 #endif
 
 } // namespace cxxrt

@@ -5,11 +5,11 @@
 
 namespace rnbd::server {
 
-Result<BlockDevice> BlockDevice::open(dev_t number, bool write)
+Result<BlockDevice> BlockDevice::open(dev_t number, bool write, void *holder)
 {
 	const cxxrt::BlockMode mode =
 	    write ? cxxrt::kBlockRead | cxxrt::kBlockWrite : cxxrt::kBlockRead;
-	BlockDevice device(TRY(cxxrt::OpenBlockDevice::open(number, mode)));
+	BlockDevice device(TRY(cxxrt::OpenBlockDevice::open(number, mode, holder)));
 	// Drivers need not look at the mode.
 	if (write && device.read_only())
 		return err::eacces;

@@ -14,11 +14,11 @@ namespace rnbd::server {
 class BlockDevice {
 public:
 	constexpr BlockDevice() = default;
-	// For reading, with `write` also for writing; without a claim, as other sessions may have
-	// it open too. EACCES for writing to a read-only device, EOPNOTSUPP for a zoned one, whose
-	// rules the protocol can't tell, or what the driver says. Sleeps for as long as the driver
-	// likes.
-	static Result<BlockDevice> open(dev_t number, bool write);
+	// For reading, with `write` also for writing. With a `holder` it is claimed until it is
+	// closed, with which all opens of that holder agree: EBUSY if somebody else has claimed it.
+	// EACCES for writing to a read-only device, EOPNOTSUPP for a zoned one, whose rules the
+	// protocol can't tell, or what the driver says. Sleeps for as long as the driver likes.
+	static Result<BlockDevice> open(dev_t number, bool write, void *holder = nullptr);
 
 	// Sleeps, as open().
 	void close() { opened_.close(); }

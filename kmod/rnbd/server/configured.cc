@@ -65,6 +65,7 @@ Status ExportUse::published(Mapping &mapping)
 		if (revoked_)
 			return err::eacces;
 		mapping_ = &mapping;
+		number_ = mapping.device()->bd_dev;
 		return {};
 	});
 }
@@ -246,6 +247,8 @@ Status ConfiguredExport::store_enable(TextView text)
 	Result<int> on = cxxrt::parse_int(text, 0, 1);
 	if (!on.ok())
 		return on.error();
+	if (on.value())
+		TRY(check_local_users());
 	return change([&]() -> Status {
 		if (on.value() && device_path_.view().empty())
 			return err::einval;

@@ -15,7 +15,9 @@
 #include <cxxrt/memory.hh>
 #include <rnbd/pure/device_path.hh>
 #include <rnbd/pure/export_rules.hh>
+#include <rnbd/pure/local_use.hh>
 #include <rnbd/server/mapping.hh>
+#include <rnbd/server/opening.hh>
 
 namespace rnbd::server {
 
@@ -43,10 +45,17 @@ public:
 	Status still_allowed();
 	// The device behind it, constant while it is in use.
 	Result<dev_t> find_device() const;
+	// Opens it, claimed for the exports of this server unless the export shares it with this
+	// machine. EBUSY if something of this machine has claimed it, which the log names; what
+	// looks like a short look of udev's is waited for, a second. ECONNABORTED if the OPEN is
+	// given up, or as BlockDevice::open(). Sleeps as long as the device does.
+	Result<BlockDevice> open(dev_t number, bool write, const Opener &opener);
 
 private:
 	friend class ConfiguredExport;
 	friend class ConfiguredExports;
+
+	bool claims() const;
 
 	ConfiguredExport &entry_;
 	Session &session_;
@@ -54,6 +63,7 @@ private:
 	bool depends_ = false; // rmdir is refused
 	// Under the lock.
 	Mapping *mapping_ = nullptr;
+	dev_t number_ = 0; // once it has a mapping
 	bool revoked_ = false;
 	cxxrt::ListNode node_;
 };
@@ -76,6 +86,8 @@ public:
 	Status store_keys(TextView text);
 	void show_addresses(cxxrt::SysfsText &out);
 	Status store_addresses(TextView text);
+	void show_local_use(cxxrt::SysfsText &out);
+	Status store_local_use(TextView text);
 	void show_enable(cxxrt::SysfsText &out);
 	Status store_enable(TextView text);
 	void show_users(cxxrt::SysfsText &out);
@@ -93,6 +105,7 @@ private:
 	template <class F> Status change(F &&f);
 	// Not under the lock.
 	Status await_revoked();
+	Status check_local_users();
 	// Named, for objtool bounds the length of a function's name, and this is in two of them.
 	struct ListText : cxxrt::TextBuffer<kMaxListText> {};
 	Status change_list(ListText &list, TextView text);
@@ -105,6 +118,7 @@ private:
 	AddressRule addresses_[kMaxAddressRules];
 	u32 address_count_ = 0;
 	AccessMode access_ = AccessMode::ReadWrite;
+	LocalUse local_use_ = LocalUse::Exclusive;
 	bool enabled_ = false;
 	u64 denied_ = 0;
 	cxxrt::List<ExportUse, &ExportUse::node_> uses_;
@@ -140,6 +154,18 @@ public:
 	bool see(Session &session, u32 first, Seen &seen);
 	// Whether names that are no exports can be opened.
 	bool paths_too() const { return !exports_only_; }
+
+	// f(name) for each export by which a session has the device of that number open. Under the
+	// lock of the rules. May sleep.
+	template <class F> void for_each_open(dev_t number, F &&f)
+	{
+		entries_.with([&](Entries &entries) {
+			for (ConfiguredExport &e : entries)
+				for (ExportUse &use : e.uses_)
+					if (use.number_ == number)
+						f(e.item_name());
+		});
+	}
 
 	// configfs.
 	config_group *make(const char *name);

@@ -45,6 +45,11 @@ void ConfiguredExport::show_addresses(SysfsText &out)
 	locked([&] { out.print("%s\n", addresses_text_.c_str()); });
 }
 
+void ConfiguredExport::show_local_use(SysfsText &out)
+{
+	locked([&] { out.print("%s\n", to_text(local_use_)); });
+}
+
 void ConfiguredExport::show_enable(SysfsText &out)
 {
 	locked([&] { out.print("%d\n", enabled_); });
@@ -82,12 +87,13 @@ constinit configfs_attribute files[] = {
     configfs_read_write<E, &E::show_sessions, &E::store_sessions>("allowed_sessions"),
     configfs_read_write<E, &E::show_keys, &E::store_keys>("allowed_keys"),
     configfs_read_write<E, &E::show_addresses, &E::store_addresses>("allowed_addresses"),
+    configfs_read_write<E, &E::show_local_use, &E::store_local_use>("local_use"),
     configfs_read_write<E, &E::show_enable, &E::store_enable>("enable"),
     configfs_read_only<E, &E::show_users>("users"),
     configfs_read_only<E, &E::show_denied>("denied"),
 };
 constinit configfs_attribute *file_list[] = {&files[0], &files[1], &files[2], &files[3], &files[4],
-					     &files[5], &files[6], &files[7], nullptr};
+					     &files[5], &files[6], &files[7], &files[8], nullptr};
 
 void show_denied_unlisted(SysfsText &out)
 {

@@ -101,7 +101,9 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const Opener &op
 	cxxrt::Box<ExportUse> use =
 	    TRY(module_.configured().admit(*this, want.name.view(), want.access_mode));
 	const dev_t number = use ? TRY(use->find_device()) : TRY(find(want.name, opener));
-	BlockDevice device = TRY(BlockDevice::open(number, may_write(want.access_mode)));
+	const bool write = may_write(want.access_mode);
+	BlockDevice device =
+	    use ? TRY(use->open(number, write, opener)) : TRY(BlockDevice::open(number, write));
 	Mapping::Told told{.properties = device.properties(), .wwid = {}};
 	// Whether it can be told at all, before anything else knows of the device.
 	TRY(make_open_response(told.properties));

@@ -279,7 +279,7 @@ def run(lab: Lab) -> None:
     a, b = (Member(lab, lab.client, name, key=key, tool=tool) for name, key in (("a", 0xa1), ("b", 0xb2)))
     c = Member(lab, lab.server, "c", key=0xc3, tool=tool)
     rnbd.make_export(lab.server, "gfs", disk, access="shared")
-    rnbd.make_export(lab.server, "raw", pair.mine, access="shared")
+    rnbd.make_export(lab.server, "raw", pair.mine, access="shared", local_use="shared")  # the map has it, too
     rnbd.make_export(lab.server, "plain", plain)
     try:
         for client in (a, b, c):

@@ -309,3 +309,64 @@ TEST(RnbdadmExport, AddressesByNameInTheConfiguration)
 	EXPECT_EQ(o.code, 11);
 	EXPECT_TRUE(has(o.out, "rnbd.conf:3: 'host7/24' is no address of clients")) << o.out;
 }
+
+// What this machine uses is not exported without a word, and the word says by what.
+TEST(RnbdadmExport, LocalUsers)
+{
+	FakeHost host;
+	host.server();
+	host.put("/sys/block/sdb/dev", "8:16");
+	host.put("/sys/block/sdb/sdb1/dev", "8:17");
+	host.put("/sys/block/sdb/sdb1/partition", "1");
+	host.put("/sys/block/dm-4/dm/name", "vg0-data");
+	EXPECT_EQ(run_line(host, "server export add a /dev/sdb --dry-run").code, 0);
+	const struct {
+		const char *mounts, *swaps, *holder, *device, *words;
+	} cases[] = {
+	    {"30 1 8:16 / /srv rw - ext4 /dev/sdb rw", "", "", "/dev/sdb", "mounted on /srv"},
+	    {"30 1 8:17 / /srv rw - ext4 /dev/sdb1 rw", "", "", "/dev/sdb", "mounted on /srv"},
+	    {"30 1 0:41 /@ /srv rw - btrfs /dev/sdb1 rw", "", "", "/dev/sdb", "mounted on /srv"},
+	    {"30 1 8:16 / /srv rw - ext4 /dev/sdb rw", "", "", "/dev/sdb1", "mounted on /srv"},
+	    {"", "/dev/sdb1 partition 1 0 -2", "", "/dev/sdb", "swap"},
+	    {"", "", "sdb/sdb1/holders/dm-4", "/dev/sdb1", "held by vg0-data"},
+	    {"", "", "sdb/holders/md127", "/dev/sdb", "held by md127"},
+	};
+	for (const auto &c : cases) {
+		host.put("/proc/self/mountinfo", c.mounts);
+		host.put("/proc/swaps", c.swaps);
+		if (*c.holder)
+			host.put(std::string("/sys/block/") + c.holder + "/dev", "253:4");
+		host.writes.clear();
+		const std::string add = std::string("server export add a ") + c.device;
+		Outcome o = run_line(host, add);
+		EXPECT_NE(o.code, 0);
+		EXPECT_TRUE(has(o.err, c.words)) << o.err;
+		EXPECT_TRUE(host.writes.empty());
+		o = run_line(host, add + " --local-use shared --dry-run");
+		EXPECT_EQ(o.code, 0) << o.err;
+		EXPECT_TRUE(has(o.out, "shared")) << o.out;
+		host.put("/etc/rnbd/rnbd.conf", std::string("[export a]\ndevice = ") + c.device);
+		o = run_line(host, "check");
+		EXPECT_EQ(o.code, 0) << o.out;
+		EXPECT_TRUE(has(o.err, c.words)) << o.err;
+		host.put("/sys/kernel/config/rnbd/exports/vm1/device_path", c.device);
+		EXPECT_TRUE(has(run_line(host, "doctor").out, c.words));
+		host.drop("/sys/block/sdb/holders");
+		host.drop("/sys/block/sdb/sdb1/holders");
+	}
+}
+
+TEST(RnbdadmExport, LocalUse)
+{
+	FakeHost host;
+	host.server();
+	EXPECT_EQ(run_line(host, "server export set vm1 --local-use shared").code, 0);
+	EXPECT_EQ(host.writes, std::vector<std::string>{kFolder + "local_use <- shared"});
+	EXPECT_TRUE(has(run_line(host, "save").out, "local-use = shared"));
+	EXPECT_EQ(run_line(host, "server export set vm1 --local-use both").code, 2);
+	host.put("/etc/rnbd/rnbd.conf", "[export vm1]\ndevice = /dev/vg0/vm1\nlocal-use = both");
+	EXPECT_NE(run_line(host, "check").code, 0);
+	host.put("/etc/rnbd/rnbd.conf",
+		 "[export vm1]\ndevice = /dev/vg0/vm1\nlocal-use = exclusive");
+	EXPECT_TRUE(has(run_line(host, "diff").out, "local-use"));
+}

@@ -214,6 +214,7 @@ void FakeHost::server()
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_sessions", "alpha beta");
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_keys", "");
 	put("/sys/kernel/config/rnbd/exports/vm1/allowed_addresses", "10.0.0.0/30 fd00::2");
+	put("/sys/kernel/config/rnbd/exports/vm1/local_use", "exclusive");
 	put("/sys/kernel/config/rnbd/exports/vm1/enable", "1");
 	put("/sys/kernel/config/rnbd/exports/vm1/users", "1");
 	put("/sys/kernel/config/rnbd/exports/vm1/denied", "0");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // apply, check, diff, save.
 #include "apply.hh"
+#include "disk_users.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -206,6 +207,13 @@ Exit check(Call &call)
 	else
 		for (const Mistake &m : config.mistakes)
 			call.out << printable(m.line()) << '\n';
+	// No mistake of the file: it may end before the export is made.
+	const DiskUsers disk_users(call.host);
+	for (const ExportConfig &e : config.exports)
+		if (const std::string users = unwanted_users(disk_users, e.request); !users.empty())
+			call.terminal.err << printable(
+			    fmt::format("export {} cannot be made now: this machine uses {}: {}\n",
+					e.request.name, e.request.device_path, users));
 	return rows.empty() ? Exit::Done : Exit::Config;
 }
 

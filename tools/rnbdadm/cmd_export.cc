@@ -22,6 +22,8 @@ void check_rules(const ExportRequest &request)
 		throw Failure(Exit::Usage,
 			      fmt::format("--access: '{}' is not one of {}{}", request.access,
 					  join(modes, ", "), did_you_mean(request.access, modes)));
+	if (!request.local_use.empty())
+		check_local_use(request.local_use);
 	for (const std::string &client : request.clients)
 		if (client.empty() || client.find_first_of(" \t\n") != std::string::npos)
 			throw Failure(
@@ -72,7 +74,7 @@ Exit export_set(Call &call)
 {
 	const Export running = one_export(call, call.arguments[0]);
 	// Of a rule, those that are given, or the word that there is none; else those that run.
-	bool changes = call.has(opt::kAccess);
+	bool changes = call.has(opt::kAccess) || call.has(opt::kLocalUse);
 	auto rule = [&](const ListKey &list, const FlagKey &any, const std::string &now) {
 		if (call.has(list) && call.has(any))
 			throw Failure(Exit::Usage, fmt::format("server export set: --{} or "
@@ -94,6 +96,7 @@ Exit export_set(Call &call)
 	wanted.name = running.name;
 	wanted.device_path = running.device_path;
 	wanted.access = call.value(opt::kAccess, running.access);
+	wanted.local_use = call.value(opt::kLocalUse, "");
 	check_rules(wanted);
 	// Whether it is enabled is for enable and disable.
 	Export rules = running;
@@ -137,6 +140,7 @@ Exit export_add(Call &call)
 	request.name = call.arguments[0];
 	request.device_path = call.arguments[1];
 	request.access = call.value(opt::kAccess, "");
+	request.local_use = call.value(opt::kLocalUse, "");
 	for (const std::string &client : call.values(opt::kClients))
 		request.clients.push_back(client);
 	request.keys = call.values(opt::kKeys);
@@ -181,6 +185,10 @@ std::vector<Command> export_commands()
 	const Argument names = {"NAME", "name of an export", "export", true, true};
 	const Option access = {opt::kAccess,
 			       "the most that clients may ask for: ro, rw, migration or shared"};
+	const Option local_use = {
+	    opt::kLocalUse,
+	    "exclusive: clients and this machine keep each other out of the device; shared: both "
+	    "use it. Exclusive if not given"};
 	const Option client = {
 	    opt::kClients,
 	    "session that may use it, or 'name*' for all that begin so; without, all may"};
@@ -215,7 +223,7 @@ std::vector<Command> export_commands()
 	     "or the module is unloaded; for ever is what rnbd.conf(5) says. "
 	     "While there is an export, the module cannot be unloaded.",
 	     {{"NAME", "name for the clients"}, {"DEVICE", "block device of this machine", "file"}},
-	     {access, client, key, address},
+	     {access, local_use, client, key, address},
 	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7 --address 10.0.0.0/30",
 	       ""},
 	      {"rnbdadm server export add vm1 /dev/vg0/vm1 --key host7", ""}},
@@ -229,6 +237,7 @@ std::vector<Command> export_commands()
 	     "out: their I/O fails. Another device is another export.",
 	     {name},
 	     {access,
+	      local_use,
 	      client,
 	      {opt::kAnyClient, "every session may use it"},
 	      key,

@@ -282,6 +282,8 @@ private:
 		config.request.device_path = needed(section, "device").value;
 		if (const Entry *entry = inherited(section, "access"))
 			config.request.access = entry->value;
+		if (const Entry *entry = section.find("local-use"))
+			config.request.local_use = entry->value;
 		for (const Entry &entry : section.entries)
 			if (entry.key == "client")
 				config.request.clients.push_back(entry.value);

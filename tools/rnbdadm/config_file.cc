@@ -83,6 +83,10 @@ const std::vector<ConfigKey> &config_keys()
 	     "network interface that becomes a soft-RoCE device in an initramfs, and nowhere else, "
 	     "before it maps a device of the session",
 	     "none"},
+	    {"local-use", "exclusive|shared", false, false, false, true, false,
+	     "shared: the export is made, and clients open it, also while this machine uses the "
+	     "device itself",
+	     "exclusive"},
 	    {"client", "SESSION", false, false, false, true, true,
 	     "session that may use the export, or 'name*' for all that begin so", "all may"},
 	    {"client", "SESSION", false, false, false, false, true,
@@ -173,6 +177,8 @@ void check_value(const Entry &entry, const std::string &kind)
 		throw Failure(
 		    Exit::Config,
 		    fmt::format("'{}' cannot be the name of a network interface", entry.value));
+	if (entry.key == "local-use")
+		check_local_use(entry.value);
 	const std::vector<std::string> modes = access_modes();
 	if (entry.key == "access" &&
 	    std::find(modes.begin(), modes.end(), entry.value) == modes.end())

@@ -2,6 +2,8 @@
 // What this machine lacks to be a client or a server.
 #include "config.hh"
 #include "diagnosis.hh"
+#include "disk_users.hh"
+#include "exports.hh"
 #include "failure.hh"
 #include "keys.hh"
 #include "text.hh"
@@ -154,6 +156,22 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 		     "narrow it: exports_only=Y for exports by name alone, as rnbd-server.service "
 		     "has it, or dev_search_path=..., as options of rnbd_server in "
 		     "/etc/modprobe.d/rnbd.conf; auth=required for rtrs_server"});
+	const DiskUsers disk_users(host);
+	for (const Export &e : read_exports(host)) {
+		const std::string users = join(disk_users.users_of(e.device_path), ", ");
+		if (!users.empty() && e.local_use == "shared")
+			findings.push_back(
+			    {"export " + e.name, "note",
+			     fmt::format("this machine uses {} as well: {}", e.device_path, users),
+			     "two writers destroy what is not made for them"});
+		else if (!users.empty())
+			findings.push_back(
+			    {"export " + e.name, "problem",
+			     fmt::format("this machine uses {}: {}", e.device_path, users),
+			     e.local_use ? "clients cannot open it before that ends (EBUSY)"
+					 : "the loaded module does not keep both apart: end one of "
+					   "them"});
+	}
 	// Names of sessions are the clients' own word.
 	for (const Export &e : read_exports(host))
 		if (!proof && e.keys.value_or("").empty() && e.addresses.value_or("").empty())

@@ -2,6 +2,7 @@
 // Exports through configfs.
 #include "exports.hh"
 
+#include "disk_users.hh"
 #include "names.hh"
 #include "text.hh"
 
@@ -11,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <rnbd/pure/export_rules.hh>
+#include <rnbd/pure/local_use.hh>
 #include <rtrs/wire/key_name.hh>
 
 namespace rnbdadm {
@@ -62,6 +64,21 @@ std::vector<std::string> resolved_rules(const Host &host, const std::vector<std:
 	return rules;
 }
 
+void check_local_use(const std::string &text)
+{
+	if (!rnbd::parse_local_use(view(text)).ok())
+		throw Failure(Exit::Usage,
+			      fmt::format("local use '{}' is not exclusive or shared{}", text,
+					  did_you_mean(text, {"exclusive", "shared"})));
+}
+
+std::string unwanted_users(const DiskUsers &users, const ExportRequest &request)
+{
+	if (request.local_use == rnbd::to_text(rnbd::LocalUse::Shared))
+		return "";
+	return join(users.users_of(request.device_path), ", ");
+}
+
 void check_key_rule(const std::string &text)
 {
 	const bool open = text.ends_with('*');
@@ -100,6 +117,8 @@ std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &
 	add("device", wanted.device_path, running.device_path);
 	if (!wanted.access.empty())
 		add("access", wanted.access, running.access);
+	if (!wanted.local_use.empty())
+		add("local-use", wanted.local_use, running.local_use.value_or(""));
 	// A rule that the module cannot keep differs as long as it is wanted.
 	add("client", list(wanted.clients), list(split(running.clients.value_or(""))));
 	add("key", list(wanted.keys), list(split(running.keys.value_or(""))));
@@ -170,6 +189,14 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 	std::string what = "cannot export " + request.name;
 	if (!request.access.empty())
 		call.write(folder + "/access", request.access, Action::Export, what);
+	if (!request.local_use.empty()) {
+		if (!call.dry_run && !call.host.exists(folder + "/local_use"))
+			throw Failure(Exit::Missing,
+				      what +
+					  ": the loaded module claims no devices, so it knows no "
+					  "local use");
+		call.write(folder + "/local_use", request.local_use, Action::Export, what);
+	}
 	call.write(folder + "/device_path", request.device_path, Action::Export, what);
 	fill_list(call, request, folder + "/allowed_sessions", request.clients, "clients");
 	fill_list(call, request, folder + "/allowed_keys", request.keys, "keys");
@@ -189,6 +216,13 @@ void add_export(Call &call, const ExportRequest &request)
 	if (call.host.exists(folder))
 		throw Failure(Exit::Exists,
 			      fmt::format("there is an export '{}' already", request.name));
+	if (const std::string users = unwanted_users(DiskUsers(call.host), request); !users.empty())
+		throw Failure(Exit::Busy,
+			      fmt::format("cannot export {}: this machine uses {}: {}",
+					  request.name, request.device_path, users),
+			      "--local-use shared, or local-use = shared in rnbd.conf, exports it "
+			      "all the same: "
+			      "what is not made for two writers is destroyed by them");
 	if (call.dry_run) {
 		call.out << fmt::format("make folder {}\n", folder);
 		fill(call, request, folder);
@@ -293,9 +327,9 @@ bool change_export(Call &call, const Export &running, const ExportRequest &reque
 			    fmt::format("remove it first: rnbdadm server export remove {}",
 					running.name));
 	static const std::map<std::string, const char *> kFiles = {
-	    {"access", "/access"},    {"client", "/allowed_sessions"},
-	    {"key", "/allowed_keys"}, {"address", "/allowed_addresses"},
-	    {"enabled", "/enable"},
+	    {"access", "/access"},	 {"client", "/allowed_sessions"},
+	    {"key", "/allowed_keys"},	 {"address", "/allowed_addresses"},
+	    {"local-use", "/local_use"}, {"enabled", "/enable"},
 	};
 	std::vector<Change> changes;
 	for (const auto &[key, want, have] : found) {

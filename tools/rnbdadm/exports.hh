@@ -8,10 +8,13 @@
 
 namespace rnbdadm {
 
+class DiskUsers;
+
 struct ExportRequest {
 	std::string name;
 	std::string device_path;
-	std::string access; // "" leaves the module's default
+	std::string access;    // "" leaves the module's default
+	std::string local_use; // the same
 	std::vector<std::string> clients;
 	std::vector<std::string> keys;
 	// As check_address_rule() gives them; in the configuration names of machines, too.
@@ -28,6 +31,9 @@ std::string address_rule_word(const std::string &word);
 // of them. Failure (NotFound) for a name that has none: without a rule everybody might come. Asks
 // the resolver.
 std::vector<std::string> resolved_rules(const Host &host, const std::vector<std::string> &words);
+
+// Whether this machine may use the device of an export, too. Failure (Usage).
+void check_local_use(const std::string &text);
 
 // A key that clients have to have proven, or "name*". Failure (Usage) if it is none.
 void check_key_rule(const std::string &text);
@@ -46,7 +52,11 @@ std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &
 void need_exports(const Host &host);
 // For a look at them: a module without exports has none, one that keeps them elsewhere is Missing.
 void need_export_list(const Host &host);
-// Makes it as a whole: what was made is removed again if a part fails.
+// What uses the device of an export on this machine, though it shall have it alone; "" if nothing
+// does, or the export shares it.
+std::string unwanted_users(const DiskUsers &users, const ExportRequest &request);
+// Makes it as a whole: what was made is removed again if a part fails. Failure (Busy) if something
+// of this machine uses the device.
 void add_export(Call &call, const ExportRequest &request);
 // The device stays, as clients may use it; the rules become those of the request. Failure (Failed)
 // if the device is another one, Missing if the module lacks a rule. False if there was nothing to

@@ -95,7 +95,8 @@ const Words kSpecial[] = {
     {ENOTCONN, Action::ConnectPath, "the server did not accept a connection on this path"},
     {EBUSY, Action::ConnectPath, "the path is being closed"},
     {EEXIST, Action::Export, "an export of that name is there already"},
-    {EBUSY, Action::Export, "a session has the exported device open"},
+    {EBUSY, Action::Export,
+     "a session has the exported device open, or something of this machine uses it (see dmesg)"},
     {EBUSY, Action::Reservations, "the disk is being asked by somebody else at this moment"},
     {ENOENT, Action::Reservations, "no client is registered with it any more"},
 };

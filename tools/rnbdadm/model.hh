@@ -115,6 +115,7 @@ struct Export {
 	Text clients;
 	Text keys;	// of which its clients have to have proven one
 	Text addresses; // that all paths of a client have to come from
+	Text local_use;
 	Text enabled;
 	Number users;  // sessions that have it open
 	Number denied; // refusals by its rules

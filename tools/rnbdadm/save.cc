@@ -101,6 +101,8 @@ std::string saved_config(const Host &host, const Config &known)
 		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);
 		if (!e.access.empty())
 			text += fmt::format("access = {}\n", e.access);
+		if (e.local_use && *e.local_use != "exclusive")
+			text += fmt::format("local-use = {}\n", *e.local_use);
 		for (const std::string &client : split(e.clients.value_or("")))
 			text += fmt::format("client = {}\n", client);
 		for (const std::string &key : split(e.keys.value_or("")))

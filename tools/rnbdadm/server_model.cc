@@ -43,6 +43,7 @@ Export read_export(const Host &host, const std::string &name)
 	e.clients = list("/allowed_sessions");
 	e.keys = list("/allowed_keys");
 	e.addresses = list("/allowed_addresses");
+	e.local_use = list("/local_use");
 	e.enabled = list("/enable");
 	e.users = host.number(e.folder + "/users");
 	e.denied = host.number(e.folder + "/denied");

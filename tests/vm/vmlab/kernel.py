@@ -27,8 +27,9 @@ from .debian_root import Root
 WANTED = """
 virtio_pci virtio_console virtio_net virtio_scsi 9p 9pnet_virtio
 rdma_rxe ib_core ib_uverbs rdma_cm rdma_ucm ib_umad ib_cm
-null_blk brd loop scsi_debug sd_mod target_core_mod tcm_loop dm_mod dm_flakey dm_delay dm_dust
-dm_multipath dm_service_time dm_thin_pool md_mod raid1 dm_crypt xts ecb sha256_generic aes_generic algif_skcipher
+null_blk brd loop scsi_debug sd_mod target_core_mod target_core_iblock tcm_loop dm_mod dm_flakey dm_delay dm_dust
+dm_multipath dm_service_time dm_thin_pool md_mod raid1 raid456 dm_crypt xts ecb sha256_generic aes_generic
+algif_skcipher
 cryptomgr ext4 xfs ocfs2 ocfs2_stack_o2cb vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8
 crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem sch_prio cls_u32 dummy
 nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Linux's own SCSI target on one machine: a disk in memory whose persistent reservations are real, seen by two
-initiators."""
+"""Linux's own SCSI target on one machine: a disk in memory, or another block device, as a SCSI disk whose persistent
+reservations are real, seen by two initiators."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .machine import Machine
 
 TARGET = "/sys/kernel/config/target"
 DATABASE = "/var/target/pr"  # where the target keeps registrations over a loss of power, a file for each disk
+MEMORY, DEVICE = "rd_mcp_0", "iblock_0"  # where the target keeps disks of each kind
 INITIATORS = 2  # of each disk; each port of the target has an initiator of the next number
 
 
@@ -37,8 +38,8 @@ class Pair:
         return found[1].strip() if found else ""
 
 
-def _disk(number: int) -> str:
-    return f"{TARGET}/core/rd_mcp_0/disk{number}"
+def _disk(number: int, kind: str = MEMORY) -> str:
+    return f"{TARGET}/core/{kind}/disk{number}"
 
 
 def _serial(number: int) -> str:
@@ -51,11 +52,13 @@ def _groups(number: int) -> list[tuple[str, str]]:
     return [(f"{TARGET}/loopback/{port}/tpgt_1", initiator) for port, initiator in zip(names[::2], names[1::2])]
 
 
-def make_disk(machine: Machine, number: int = 1, megabytes: int = 64) -> Pair:
-    disk = _disk(number)
+def make_disk(machine: Machine, number: int = 1, megabytes: int = 64, below: str = "") -> Pair:
+    """`below`: the block device that is the disk, instead of memory."""
+    disk = _disk(number, DEVICE if below else MEMORY)
+    what = f"udev_path={below}" if below else f"rd_pages={megabytes << 8}"
     lines = ["modprobe -a sd_mod target_core_mod tcm_loop", f"mkdir -p {DATABASE}", "disks() {",
              "ls -d /sys/block/sd* 2>/dev/null | sort -V", "}", "disks >/tmp/disks", f"mkdir -p {disk}",
-             f"echo rd_pages={megabytes << 8} >{disk}/control", f"echo {_serial(number)} >{disk}/wwn/vpd_unit_serial",
+             f"echo {what} >{disk}/control", f"echo {_serial(number)} >{disk}/wwn/vpd_unit_serial",
              f"echo 1 >{disk}/enable"]
     for group, initiator in _groups(number):
         lines += [f"mkdir -p {group}", f"echo {initiator} >{group}/nexus", f"mkdir {group}/lun/lun_0",
@@ -87,14 +90,14 @@ def let_go(pair: Pair) -> None:
     pair.machine.run(f"[ ! -p {file} ] || {{ timeout 1 cat {file} >/dev/null || true; rm {file}; }}")
 
 
-def remove_disk(machine: Machine, number: int = 1) -> None:
-    disk = _disk(number)
+def remove_disk(machine: Machine, number: int = 1, kind: str = MEMORY) -> None:
+    disk = _disk(number, kind)
     lines = []
     for group, _ in _groups(number):
         lines += [f"rm -f {group}/lun/lun_0/disk", f"rmdir {group}/lun/lun_0 {group} $(dirname {group})"]
     machine.run("\n".join([*lines, f"rmdir {disk}"]), 90)
 
 
-def remove(machine: Machine) -> None:
+def remove(machine: Machine, kind: str = MEMORY) -> None:
     """After the last disk."""
-    machine.run(f"rmdir {TARGET}/loopback {TARGET}/core/rd_mcp_0\nrmmod tcm_loop", 90)
+    machine.run(f"rmdir {TARGET}/loopback {TARGET}/core/{kind}\nrmmod tcm_loop", 90)

@@ -132,7 +132,7 @@ vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k: vm-%:
 
 matrix:
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix
+	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix disk-matrix
 
 # Everything of more machines than two. FROM=COMMIT: an upgrade from that one's
 # modules, which must know `rnbdadm server pause`.
@@ -212,7 +212,7 @@ help:
 #? make vm-pairs-arm64  one of this architecture and one of arm64; the kernels' own modules, too
 #? make vm-arm64, vm-arm64-6.12, vm-arm64-7.3, vm-arm64-16k  on a pair of emulated arm64 machines
 #? make vm RECORD=1, vm-6.12 RECORD=1 ...  and write the table of kernels in README anew; commit first
-#? make matrix      every failure in part against everything beside it
+#? make matrix      every failure in part, and every one of every kind of disk, against everything beside it
 #? make cluster     more machines than two: Pacemaker on clients, on servers and over both, mirrors,
 #?                  multipath-tools, OCFS2, libvirt; FROM=COMMIT: with an upgrade from the modules of that one
 #? make vm-update   a kernel comes, is booted and goes below the packages of an installed system

@@ -43,11 +43,13 @@ class Cells:
 
 
 class Matrix:
-    """One row: everything is mapped, then trouble begins, lasts, and ends."""
+    """One row: everything is mapped, then trouble begins, lasts, and ends. Of troubles of several victims the first
+    one says what neighbours may notice."""
 
-    def __init__(self, lab: Lab, name: str) -> None:
+    def __init__(self, lab: Lab, name: str, victims: dict[str, Fault]) -> None:
         self.lab = lab
-        self.fault = FAULTS[name](lab)
+        self.victims = victims
+        self.fault = next(iter(victims.values()))
         self.cells = Cells(name)
         self.options: dict[str, object] = {"no_path_timeout": WAIT} if lab.ours("client") else {}
         self.pulses: dict[str, Pulse] = {}
@@ -60,11 +62,11 @@ class Matrix:
         lab = self.lab
         rnbd.load_server(lab, **faults_path.PARAMETERS)
         rnbd.load_client(lab)
-        disk = self.fault.make_disk()
+        disks = {column: fault.make_disk() for column, fault in self.victims.items()}
         self.healthy = {what: rnbd.null_disk(lab.server, f"nullb{n}", 16)
                         for n, what in enumerate(("disk", "session", "map", "unmap", "connect"), 2)}
-        self.victim = self.map(disk)
-        names = {"victim": self.victim, "disk": self.map(self.healthy["disk"]),
+        self.names = {column: self.map(disk) for column, disk in disks.items()}
+        names = {**self.names, "disk": self.map(self.healthy["disk"]),
                  "session": self.map(self.healthy["session"], "other", self.fault.others)}
         self.idle = self.map(self.healthy["unmap"])
         for session in ("vm", "other"):
@@ -72,7 +74,7 @@ class Matrix:
         if lab.ours("client"):
             # Six seconds are soon over: a disk may take longer than a request's age.
             rnbd.write(lab.client, f"{SESSION}/request_timeout", "6")
-        self.pulses = {what: Pulse(lab.client, name, 10 if what == "victim" else 0) for what, name in names.items()}
+        self.pulses = {what: Pulse(lab.client, name, 10 if what in self.victims else 0) for what, name in names.items()}
         if self.fault.busy and not self.fault.victim_fails:
             self.load = self.user()
 
@@ -80,8 +82,9 @@ class Matrix:
         return rnbd.map_device(self.lab, disk, session, nics, **self.options)
 
     def user(self) -> Job:
-        """The victim's own, beside its pulse: blocks that it verifies, many at a time."""
-        return verified_load(self.lab, self.victim, 900, self.fault.depth, "1m", offset="4m", rate_iops=150)
+        """The first victim's own, beside its pulse: blocks that it verifies, many at a time."""
+        first = next(iter(self.names.values()))
+        return verified_load(self.lab, first, 900, self.fault.depth, "1m", offset="4m", rate_iops=150)
 
     # --- while it lasts
 
@@ -92,14 +95,17 @@ class Matrix:
         for pulse in self.pulses.values():
             pulse.begin()
         began = time.monotonic()
-        self.fault.begin(self.victim)
+        for column, fault in self.victims.items():
+            fault.begin(self.names[column])
         self.operations()
         time.sleep(max(0.0, began + self.fault.seconds - time.monotonic()))
         self.neighbours(alone)
-        self.fault.end()
+        for fault in self.victims.values():
+            fault.end()
         if self.fault.is_load:
             self.end_load()
-        self.afterwards(time.monotonic() - began)
+        for column, fault in self.victims.items():
+            self.afterwards(column, fault, time.monotonic() - began)
         self.tear_down()
 
     def operations(self) -> None:
@@ -156,9 +162,9 @@ class Matrix:
 
     # --- and then
 
-    def afterwards(self, trouble: float) -> None:
+    def afterwards(self, column: str, fault: Fault, trouble: float) -> None:
         """The victim goes on; what it met while the trouble lasted is as it should be."""
-        pulse = self.pulses["victim"]
+        pulse = self.pulses[column]
         before = pulse.read()
         rounds, limit = before.rounds, time.monotonic() + GOES_ON * scale()
         beat = before
@@ -166,19 +172,19 @@ class Matrix:
             time.sleep(0.3)
             beat = pulse.read()
         goes_on = beat.rounds >= rounds + 10
-        errors = beat.errors - before.errors if self.fault.victim_fails or self.fault.fsync_fails else beat.errors
+        errors = beat.errors - before.errors if fault.victim_fails or fault.fsync_fails else beat.errors
         # What was under way when the trouble ended may still have met it.
-        met = errors <= (1 if self.fault.victim_fails or self.fault.fsync_fails else 0)
+        met = errors <= (1 if fault.victim_fails or fault.fsync_fails else 0)
         text = f"{beat}, after {trouble:.0f} s of trouble"
         good = goes_on and met and not beat.wrong
-        if (self.fault.victim_fails or self.fault.fsync_fails) and not before.errors:
+        if (fault.victim_fails or fault.fsync_fails) and not before.errors:
             good, text = False, text + ", and met no error meanwhile"
         if not goes_on:
             text += ", and does not go on"
         self.end_load()
         if self.load_errors:
             good, text = False, f"{text}; its I/O met errors: {self.load_errors}"
-        self.cells.put("victim", good, text)
+        self.cells.put(column, good, text)
 
     def end_load(self) -> None:
         """The victim's user stops when the round of now is over. Once is enough."""
@@ -197,16 +203,19 @@ class Matrix:
 
     def undo(self) -> None:
         """Whatever happened: no trouble is left for those who clean up."""
-        self.fault.end()
+        for fault in self.victims.values():
+            fault.end()
         self.lab.client.try_run("touch /tmp/stop; pkill -KILL -f /share/pulse; pkill -KILL fio; sleep 0.5; "
                                 "rm -f /tmp/stop\n"
                                 "for d in /sys/block/rnbd*/rnbd/unmap_device; do echo force >$d || :; done", 90)
         self.lab.server.try_run("rmmod rnbd_server", 60)
-        self.fault.remove_disk()
+        for fault in self.victims.values():
+            fault.remove_disk()
 
 
-def run(lab: Lab, name: str) -> int:
-    row = Matrix(lab, name)
+def judge(row: Matrix) -> int:
+    """How many cells were good; raises if one was not."""
+    name, logs = row.cells.fault, row.lab.options.logs
     try:
         row.run()
     finally:
@@ -215,7 +224,11 @@ def run(lab: Lab, name: str) -> int:
         except MachineError as e:
             row.cells.wrong.append(f"{name}: can't undo it: {e}")
         text = "\n".join(row.cells.lines)
-        lab.options.logs.mkdir(parents=True, exist_ok=True)
-        (lab.options.logs / f"matrix-{name}.cells").write_text(text + "\n", encoding="utf-8")
+        logs.mkdir(parents=True, exist_ok=True)
+        (logs / f"matrix-{name}.cells").write_text(text + "\n", encoding="utf-8")
     rnbd.check(not row.cells.wrong, "\n".join(row.cells.wrong))
     return sum(line.startswith("ok") for line in row.cells.lines)
+
+
+def run(lab: Lab, name: str) -> int:
+    return judge(Matrix(lab, name, {"victim": FAULTS[name](lab)}))

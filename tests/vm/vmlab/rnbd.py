@@ -140,9 +140,13 @@ def _write_script(path: str, text: str) -> str:
     return f"/usr/bin/printf '%s\\n' {shlex.quote(text)} >{shlex.quote(path)}"
 
 
-def _errno(out: str) -> str:
-    words = out.strip().rpartition("error: ")[2] or out
+def errno_name(words: str) -> str:
+    """By what strerror() says of it."""
     return _BY_TEXT.get(words, words)
+
+
+def _errno(out: str) -> str:
+    return errno_name(out.strip().rpartition("error: ")[2] or out)
 
 
 def write_error(machine: Machine, path: str, text: str, limit: float = 60) -> str:

@@ -19,6 +19,14 @@ Result<BlockDevice> BlockDevice::open(dev_t number, bool write, void *holder)
 				    "like, not at the write pointer");
 		return err::eopnotsupp;
 	}
+	// Kernels from 6.15 on have such disks. Kernels of clients before that have none at all.
+	if (device.logical_block_size() > PAGE_SIZE) {
+		log_warning_limited(device.disk_name(),
+				    "Not exported: its blocks of %u bytes are larger than a page, "
+				    "and clients have no such disks",
+				    device.logical_block_size());
+		return err::eopnotsupp;
+	}
 	return device;
 }
 

@@ -16,8 +16,9 @@ public:
 	constexpr BlockDevice() = default;
 	// For reading, with `write` also for writing. With a `holder` it is claimed until it is
 	// closed, with which all opens of that holder agree: EBUSY if somebody else has claimed it.
-	// EACCES for writing to a read-only device, EOPNOTSUPP for a zoned one, whose rules the
-	// protocol can't tell, or what the driver says. Sleeps for as long as the driver likes.
+	// EACCES for writing to a read-only device; EOPNOTSUPP for a zoned one, whose rules the
+	// protocol can't tell, and for blocks larger than a page; or what the driver says. Sleeps
+	// for as long as the driver likes.
 	static Result<BlockDevice> open(dev_t number, bool write, void *holder = nullptr);
 
 	// Sleeps, as open().

@@ -2,7 +2,7 @@
 """What the server's disk says keeps its meaning up to the client's errno and log, and no path ends by it.
 
 A medium error, a thin pool without room in both of its modes and after an extension, a disk with protection
-information and what it finds wrong, blocks of 4096 bytes. Zones are refused in words.
+information and what it finds wrong, blocks of 4096 bytes. Zones and blocks larger than a page are refused in words.
 """
 
 from __future__ import annotations
@@ -121,6 +121,14 @@ def zones(lab: Lab) -> None:
     lab.server.run("rmmod scsi_debug")
 
 
+def larger_than_a_page(lab: Lab) -> None:
+    """Where the server's kernel has them at all."""
+    lab.server.run("modprobe loop\ntruncate -s 8M /run/file")
+    if lab.server.try_run("losetup -b 16384 /dev/loop6 /run/file && [ $(blockdev --getss /dev/loop6) = 16384 ]").ok:
+        refused(lab, "/dev/loop6", "its blocks of 16384 bytes are larger than a page")
+    lab.server.run("losetup -d /dev/loop6 || :\nrm /run/file")
+
+
 def run(lab: Lab) -> None:
     for invalidate in ("N", "Y"):
         rnbd.load_server(lab, always_invalidate=invalidate)
@@ -130,7 +138,7 @@ def run(lab: Lab) -> None:
         thin(lab, "error_if_no_space")
         if invalidate == "Y":
             thin(lab, "")
-            for part in (medium, protected, large_blocks, zones):
+            for part in (medium, protected, large_blocks, zones, larger_than_a_page):
                 part(lab)
         fio.verify(lab.client, f"/dev/{beside}", fio.Verify("4k", 8, "256k"))
         state = rnbd.read(lab.client, f"{folder(lab, 0)}/state")

@@ -143,10 +143,10 @@ cluster: rnbdadm
 	$(lab) $(if $(FROM),OLDER='$(CURDIR)/build/older') tests/vm/run --logs build/cluster \
 		cluster moving-server two-servers four-machines multipath-tools ocfs2 gfs2 live-migration many-sessions
 
-# SOAK_SECONDS, SEED, FAULTS: see the scenario.
+# SOAK_SECONDS, SEED, FAULTS, SOAK_DISK=lvm: see the scenario.
 soak:
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run soak
+	$(lab) tests/vm/run 'soak[$(or $(SOAK_DISK),null)]'
 
 # QUICK=1: ratios of instructions against the stored ones; else all figures, ROUNDS times, and a report.
 bench:
@@ -216,7 +216,7 @@ help:
 #? make cluster     more machines than two: Pacemaker on clients, on servers and over both, mirrors,
 #?                  multipath-tools, OCFS2, libvirt; FROM=COMMIT: with an upgrade from the modules of that one
 #? make vm-update   a kernel comes, is booted and goes below the packages of an installed system
-#? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1
+#? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1, SOAK_DISK=lvm
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow
 #? make test        all of these; installs the Debian packages that they need
 #? make rnbdadm      build the administration tool, build/rnbdadm/rnbdadm

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import lio, rnbd
 from .faults import MEGABYTES, change, create
+from .guide import Guide
 from .lab import Lab
 from .machine import Machine
 
@@ -343,6 +344,31 @@ class Raid5(Raid):
     level = "raid5"
 
 
+class Guided(Kind):
+    """LVM on a mirror of md on two SCSI disks, as the guide says."""
+
+    CHAPTER = "Put your disks together on the server"
+    legs = 2
+    VOLUME = MEGABYTES - 8
+
+    def assemble(self) -> None:
+        self.path = "/dev/mapper/vg0-data"
+        disks = [lio.make_disk(self.server, n, below=leg.path).mine for n, leg in enumerate(self.leg, 1)]
+        guide = Guide(self.CHAPTER, {"/dev/sda /dev/sdb": " ".join(disks), "100G": f"{self.VOLUME}M"})
+        commands = guide.commands("Two disks as a mirror")
+        alone = "activation { udev_sync = 0 udev_rules = 0 verify_udev_operations = 0 }"
+        made = "\n".join(f"{c} 2>&1" for c in commands if not c.startswith(("apt", "rnbdadm")))
+        filtered = guide.block("The server has to look")[0]
+        self.server.run(f"mkdir -p /etc/lvm\ncat >/etc/lvm/lvm.conf <<'END'\n{filtered}\n{alone}\nEND\n"
+                        f"{ALONE}modprobe -a raid1 dm_mod\n{made}\ndmsetup mknodes", 180)
+
+    def dismantle(self) -> None:
+        self.server.try_run(f"{ALONE}vgchange -an vg0\nmdadm -q --stop /dev/md0\nrm -rf /etc/lvm", 60)
+        for n in range(1, self.legs + 1):
+            lio.remove_disk(self.server, n, lio.DEVICE)
+        lio.remove(self.server, lio.DEVICE)
+
+
 # --- and others
 
 class Loop(Kind):
@@ -431,6 +457,7 @@ class Nbd(Kind):
             super().mended()
 
 
+# Of the matrix.
 KINDS: dict[str, type[Kind]] = {
     "partition": Partition, "linear": Linear, "thin": Thin, "crypt": Crypt, "multipath": Multipath, "raid1": Raid1,
     "raid5": Raid5, "loop": Loop, "nbd": Nbd, "scsi": Scsi,

@@ -27,7 +27,8 @@ class Leg:
         self.machine = machine
         self.name = f"leg{number}"
         self.path = f"/dev/mapper/{self.name}"
-        self._below = rnbd.null_disk(machine, f"nullb1{number}", MEGABYTES + MORE)
+        self._disk = f"nullb1{number}"
+        self._below = rnbd.null_disk(machine, self._disk, MEGABYTES + MORE)
         self._sectors = MEGABYTES << 11
         create(machine, self.name, self._whole())
 
@@ -67,7 +68,9 @@ class Leg:
         self.mend()
 
     def remove(self) -> None:
-        self.machine.try_run(f"dmsetup remove --noudevsync {self.name}")
+        self.machine.try_run(f"dmsetup remove --noudevsync --retry {self.name}")
+        folder = f"/sys/kernel/config/nullb/{self._disk}"
+        self.machine.try_run(f"echo 0 >{folder}/power\nrmdir {folder}")
 
 
 class Kind:

@@ -100,7 +100,21 @@ template <class Driver, class Operations> constexpr void set_reservation_reads(O
 	}
 }
 
+// 6.5: together with a list of their own for flushes, requeues got one that is a queue.
+template <class Queue>
+concept RequeuesInOrder = requires(Queue queue)
+{
+	queue.flush_list;
+};
+
 } // namespace detail
+
+// Whether requests go on in the order in which blk_mq_requeue_request() had them, or, on older
+// kernels, the last one first. Of those with RQF_DONTPREP.
+constexpr bool requeues_in_order()
+{
+	return detail::RequeuesInOrder<request_queue>;
+}
 
 // A block device that is open until it is closed or destroyed, claimed as long or not at all.
 class OpenBlockDevice {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <rnbd/client/waiting.hh>
 
+#include <cxxrt/block.hh>
 #include <cxxrt/log.hh>
 #include <rnbd/client/device.hh>
 #include <rnbd/client/module.hh>
@@ -50,16 +51,19 @@ void WaitingRequests::lose()
 
 void WaitingRequests::restore()
 {
-	// The block layer puts each request that it gets back in front of the others.
-	Requests backwards;
+	// In the order in which the block layer wants them, the oldest is its first.
+	Requests back;
 	room_.with([&](Room &room) {
 		room.rule.restore(ktime_get_ns());
 		room.count = 0;
 		while (IoRequest *io = room.requests.pop_front())
-			backwards.push_front(*io);
+			if constexpr (cxxrt::requeues_in_order())
+				back.push_back(*io);
+			else
+				back.push_front(*io);
 	});
 	request_queue *queue = nullptr;
-	while (IoRequest *io = backwards.pop_front()) {
+	while (IoRequest *io = back.pop_front()) {
 		queue = io->rq()->q;
 		blk_mq_requeue_request(io->rq(), false);
 	}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """With no_path_timeout I/O waits for a path and goes on without an error, or ends by time or by force."""
 
+import re
 import time
 
 from vmlab import fio, rnbd
@@ -49,6 +50,27 @@ def short_losses(lab: Lab, name: str) -> None:
     result = lab.client.wait(flusher)
     rnbd.check("error" not in result.out.lower().replace("errors=0", ""), f"flushes met errors: {result.out[-800:]}")
     rnbd.wait_until(lab.client, f"[ $(cat {entry(name, 'oldest_request_ms')}) = 0 ]", 10, "an idle disk has no age")
+
+
+def oldest_first(lab: Lab, name: str) -> None:
+    """What has waited goes on in the order in which it came."""
+    if lab.kernel.kind == "uml":
+        return  # it has no events of the block layer
+    count = 16
+    events = "/sys/kernel/tracing/events/block/block_rq_issue/enable"
+    lab.client.run(f"echo none >/sys/block/{name}/queue/scheduler\necho 2 >/sys/block/{name}/queue/nomerges")
+    lose(lab)
+    writer = lab.client.spawn("taskset 1 " + fio.command("order", f"/dev/{name}", rw="write", bs="4k", iodepth=count,
+                                                         number_ios=count, size="1m"), 90)
+    waits(lab, name, count)
+    lab.client.run(f"echo >/sys/kernel/tracing/trace\necho 1 >{events}")
+    find(lab)
+    result = lab.client.wait(writer)
+    rnbd.check(result.ok, f"writes that waited: {result.out}")
+    # Lines end in: block_rq_issue: 252,0 WS 4096 () 8 + 8 [task]
+    trace = lab.client.run(f"echo 0 >{events}\ncat /sys/kernel/tracing/trace")
+    sectors = [int(sector) for sector in re.findall(r"block_rq_issue: .* W\S* .* (\d+) \+ 8 ", trace)]
+    rnbd.equal(sectors, [8 * n for n in range(count)], "sectors of what had waited, as they were issued")
 
 
 def time_is_over(lab: Lab, name: str) -> None:
@@ -110,6 +132,7 @@ def run(lab: Lab) -> None:
     for bad, error in (("-2", "EINVAL"), ("soon", "EINVAL"), ("", "EINVAL"), ("99999999999", "ERANGE")):
         rnbd.equal(rnbd.write_error(lab.client, entry(name, "no_path_timeout"), bad), error, f"no_path_timeout {bad!r}")
     short_losses(lab, name)
+    oldest_first(lab, name)
     time_is_over(lab, name)
     by_force(lab, name)
     cable(lab, disk)

@@ -239,8 +239,10 @@ public:
 		nothing.wr.wr_cqe = sent;
 		const Status s = post_send(&nothing.wr, &nothing.wr,
 					   {.work_requests = 1, .requests = 0}, Signal::Always);
-		if (s.ok())
+		if (s.ok()) {
+			counters_.inc(&WrCounters::wakes);
 			await_sends();
+		}
 		return !s.ok() && s.error() == err::eagain ? Status() : s;
 	}
 

@@ -17,6 +17,7 @@ struct WrCounters {
 	cxxrt::u64 signaled;	  // work requests that asked for a completion
 	cxxrt::u64 send_completions; // completions of send queues
 	cxxrt::u64 recv_completions;
+	cxxrt::u64 wakes; // work requests for queues that stood still, among them all
 };
 
 struct WrCounterRow {
@@ -34,6 +35,7 @@ constexpr WrCounterRow kWrCounterRows[] = {
     {"signaled", &WrCounters::signaled},
     {"send_completions", &WrCounters::send_completions},
     {"recv_completions", &WrCounters::recv_completions},
+    {"wakes", &WrCounters::wakes},
 };
 
 } // namespace rtrs

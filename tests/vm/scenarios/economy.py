@@ -28,9 +28,6 @@ def cost(lab: Lab, name: str, rw: str, block: str, depth: int, huge: bool) -> di
     interval = 1 if lab.ours("server") and lab.ours("client") else 5
     got["heartbeats"] = 2 * (int(took / interval) + 2)
     got["looks"] = int(took / 5) + 2
-    # A connection whose sends have had no completion between two of these looks is woken by one more: that of the
-    # heartbeats has few (rtrs/pure/stall_watch.hh).
-    got["wakes"] = 2 * (int(took / 5) + 1)
     return got
 
 

@@ -101,11 +101,12 @@ template <class Driver, class Operations> constexpr void set_reservation_reads(O
 }
 
 // 6.5: together with a list of their own for flushes, requeues got one that is a queue.
-template <class Queue>
-concept RequeuesInOrder = requires(Queue queue)
+template <class Queue> constexpr bool requeues_in_order(const Queue *queue)
 {
-	queue.flush_list;
-};
+	if constexpr (requires { queue->flush_list; })
+		return true;
+	return false;
+}
 
 } // namespace detail
 
@@ -113,7 +114,7 @@ concept RequeuesInOrder = requires(Queue queue)
 // kernels, the last one first. Of those with RQF_DONTPREP.
 constexpr bool requeues_in_order()
 {
-	return detail::RequeuesInOrder<request_queue>;
+	return detail::requeues_in_order<request_queue>(nullptr);
 }
 
 // A block device that is open until it is closed or destroyed, claimed as long or not at all.

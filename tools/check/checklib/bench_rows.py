@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table of instructions in README.md, made of the report that bench/run --record leaves: what an I/O takes, ours
-and what it is compared with, of one run."""
+"""The table of instructions in bench/README.md, made of the report that bench/run --record leaves: what an I/O
+takes, ours and what it is compared with, of one run."""
 
+DOCUMENT = "bench/README.md"
 REPORTS = "bench/results/"
 WORDS = ("release", "system", "commit", "day", "rounds")
 # How a column is called, the kind of I/O, and always_invalidate.

@@ -278,7 +278,7 @@ BAD = {
         {"kmod/rtrs/core/a.cc": 'auto f = SysfsFile<P>::read_only("state", &P::show);\n'},
     ],
     "parameters": [
-        {"kmod/rtrs/server/stub.c": "module_param(depth, int, 0444);\n", "README.md": "depths\n"},
+        {"kmod/rtrs/server/stub.c": "module_param(depth, int, 0444);\n", "Documentation/modules.md": "depths\n"},
         {"kmod/rtrs/server/stub.c": 'module_param_named(depth, d, int, 0444);\n'},
     ],
 }
@@ -449,6 +449,6 @@ GOOD = {
         }
     ],
     "parameters": [
-        {"kmod/rtrs/server/stub.c": "module_param(depth, int, 0444);\n", "README.md": "`depth`\n"}
+        {"kmod/rtrs/server/stub.c": "module_param(depth, int, 0444);\n", "Documentation/modules.md": "`depth`\n"}
     ],
 }

@@ -51,12 +51,12 @@ BAD = {
         },
     ],
     "bench-table": [
-        {"README.md": "# None\n"},
-        {"README.md": INSTRUCTIONS},
-        {"README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("1000.4", "1001.4")},
-        {"README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("day", "date")},
-        {"README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("figure nvme 4k-randread-1 ", "")},
-        {"README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace(" 100\n", "\n")},
+        {"bench/README.md": "# None\n"},
+        {"bench/README.md": INSTRUCTIONS},
+        {"bench/README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("1000.4", "1001.4")},
+        {"bench/README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("day", "date")},
+        {"bench/README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace("figure nvme 4k-randread-1 ", "")},
+        {"bench/README.md": INSTRUCTIONS, "bench/results/a.txt": FIGURES.replace(" 100\n", "\n")},
     ],
 }
 GOOD = {
@@ -67,5 +67,5 @@ GOOD = {
             "cxxrt/build/check-kernel.sh": "series='6.1'\n",
         }
     ],
-    "bench-table": [{"README.md": "# Title\n" + INSTRUCTIONS, "bench/results/a.txt": FIGURES}],
+    "bench-table": [{"bench/README.md": "# Title\n" + INSTRUCTIONS, "bench/results/a.txt": FIGURES}],
 }

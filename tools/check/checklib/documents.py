@@ -129,14 +129,14 @@ def abi_complete(tree):
     return findings
 
 
-@rule("parameters", "every module parameter is in README.md")
+@rule("parameters", "every module parameter is in Documentation/modules.md")
 def parameters(tree):
-    readme = tree.by_path.get("README.md")
-    described = readme.text if readme else ""
+    document = tree.by_path.get("Documentation/modules.md")
+    described = document.text if document else ""
     findings = []
     for file in tree.select(lambda file: file.is_c and file.path.startswith("kmod/")):
         for found in PARAMETER.finditer(file.code):
             if not re.search(rf"\b{found.group(1)}\b", described):
                 line = file.line_of(found.start())
-                findings.append(file.find(line, f"'{found.group(1)}' is not in README.md"))
+                findings.append(file.find(line, f"'{found.group(1)}' is not in Documentation/modules.md"))
     return findings

@@ -3,6 +3,7 @@
 
 import re
 
+DOCUMENT = "README.md"
 REPORTS = "tests/vm/results/"
 WORDS = ("plan", "target", "release", "system", "commit", "day", "result")
 SUPPORTED = "cxxrt/build/check-kernel.sh"

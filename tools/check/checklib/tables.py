@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The tables in README.md that are made of stored reports, each between two marks. tools/tables writes them."""
+"""The tables in documents that are made of stored reports, each between two marks. tools/tables writes them."""
 
 import os
 
@@ -7,8 +7,8 @@ from . import bench_rows, kernel_rows
 from .registry import rule
 from .tree import Tree
 
-README = "README.md"
-# By the name in the marks: modules that have REPORTS, the folder, fields() of a report, and render(), the lines.
+# By the name in the marks: modules that have DOCUMENT, where the table stands, REPORTS, the folder, fields() of a
+# report, and render(), the lines.
 TABLES = {"kernels": kernel_rows, "instructions": bench_rows}
 
 
@@ -17,7 +17,7 @@ def marks(name):
 
 
 def place(text, name):
-    """Where a table stands in the text of README: (begin, end), or None."""
+    """Where a table stands in the text of its document: (begin, end), or None."""
     first, last = marks(name)
     begin, end = text.find(first), text.find(last)
     return (begin + len(first), end) if 0 <= begin < end else None
@@ -25,10 +25,10 @@ def place(text, name):
 
 def check(tree, name):
     table = TABLES[name]
-    readme = tree.by_path.get(README)
-    at = place(readme.text, name) if readme else None
+    document = tree.by_path.get(table.DOCUMENT)
+    at = place(document.text, name) if document else None
     if not at:
-        return [readme.find(1, f"no '{marks(name)[0].strip()}' with its end")] if readme else []
+        return [document.find(1, f"no '{marks(name)[0].strip()}' with its end")] if document else []
     findings = []
     for file in tree.files:
         if file.path.startswith(table.REPORTS):
@@ -37,10 +37,10 @@ def check(tree, name):
             except ValueError as fault:
                 findings.append(file.find(1, str(fault)))
     try:
-        if not findings and readme.text[at[0] : at[1]] != table.render(tree):
-            findings.append(readme.find(readme.line_of(at[0]), "another table than that of tools/tables"))
+        if not findings and document.text[at[0] : at[1]] != table.render(tree):
+            findings.append(document.find(document.line_of(at[0]), "another table than that of tools/tables"))
     except ValueError as fault:
-        findings.append(readme.find(readme.line_of(at[0]), str(fault)))
+        findings.append(document.find(document.line_of(at[0]), str(fault)))
     return findings
 
 
@@ -49,13 +49,13 @@ def kernel_table(tree):
     return check(tree, "kernels")
 
 
-@rule("bench-table", "README's table of instructions is what the stored report of measurements makes")
+@rule("bench-table", "the table of instructions in bench/README.md is what the stored report of measurements makes")
 def bench_table(tree):
     return check(tree, "instructions")
 
 
 def write(top):
-    """README anew; the name of a table, or a reason, if that can't be done."""
+    """The documents anew; the name of a table, or a reason, if that can't be done."""
     tree = Tree.tracked(top)
     # A new report is not tracked yet.
     paths = set(tree.by_path)
@@ -63,12 +63,11 @@ def write(top):
         folder = os.path.join(top, table.REPORTS)
         paths.update(table.REPORTS + name for name in (os.listdir(folder) if os.path.isdir(folder) else []))
     tree = Tree(top, paths)
-    readme = tree.by_path[README]
-    text = readme.text
     for name, table in TABLES.items():
-        at = place(text, name)
+        document = tree.by_path[table.DOCUMENT]
+        at = place(document.text, name)
         if not at:
-            raise ValueError(f"README.md has no '{marks(name)[0].strip()}' with its end")
-        text = text[: at[0]] + table.render(tree) + text[at[1] :]
-    with open(readme.full, "w", encoding="utf-8") as stream:
-        stream.write(text)
+            raise ValueError(f"{table.DOCUMENT} has no '{marks(name)[0].strip()}' with its end")
+        text = document.text[: at[0]] + table.render(tree) + document.text[at[1] :]
+        with open(document.full, "w", encoding="utf-8") as stream:
+            stream.write(text)

@@ -15,7 +15,7 @@ include cxxrt/build/project.mk
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall clean check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: install uninstall clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
@@ -55,6 +55,11 @@ uninstall:
 
 clean:
 	rm -rf build
+
+# For whoever changes something: a build, the tests of pure code, one scenario.
+quick: modules
+	$(MAKE) -C tests/unit run
+	tests/vm/run map-mkfs
 
 check:
 	tools/check/run
@@ -198,6 +203,7 @@ help:
 #? make             build the modules for the running kernel
 #? make install     install them into updates/ and run depmod
 #? make uninstall   remove them again; the kernel's own are then found
+#? make quick       builds the modules, runs the unit tests and one scenario: two minutes, once all is built
 #? make check       static checks: format, lint, layering, forbidden constructs
 #? make unit        tests of the pure code in userspace
 #? make mutants     mistakes in the pure code, one at a time, of which each must make a unit test fail

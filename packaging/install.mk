@@ -30,7 +30,8 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	644:packaging/etc/rnbd.tmpfiles:$(PREFIX)/lib/tmpfiles.d/rnbd.conf \
 	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
 	644:packaging/etc/multipath-rnbd.conf:$(DOC)/multipath-rnbd.conf \
-	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md
+	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md \
+	644:Documentation/clusters.md:$(DOC)/clusters.md
 agents := $(foreach agent,rnbd-disk rnbd-export rnbd-mirror,755:packaging/ocf/$(agent):$(PREFIX)/lib/ocf/resource.d/rnbd/$(agent))
 edited := packaging/etc/rnbd.conf:/etc/rnbd/rnbd.conf
 # What is ours alone, innermost first.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files and commands of the administration guide as they stand there, with what is to be filled in."""
+"""Files and commands of the administration guide, and of its part on clusters, as they stand there, with what is to be
+filled in."""
 
 from __future__ import annotations
 
@@ -9,9 +10,16 @@ from collections.abc import Mapping
 from .lab import ROOT
 
 
+DOCUMENTS = ("admin-guide.md", "clusters.md")
+
+
 def chapter(title: str) -> str:
-    text = (ROOT / "Documentation/admin-guide.md").read_text(encoding="utf-8")
-    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    for document in DOCUMENTS:
+        text = (ROOT / "Documentation" / document).read_text(encoding="utf-8")
+        _, found, rest = text.partition(f"\n## {title}\n")
+        if found:
+            return rest.partition("\n## ")[0]
+    raise ValueError(f"no document has a chapter {title!r}")
 
 
 class Guide:

@@ -241,6 +241,7 @@ TEST(RnbdadmExport, AddressesByTheNameOfAMachine)
 {
 	FakeHost host;
 	host.server();
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "Y");
 	host.machines = {{"host7", {"fd00::7", "10.0.0.7"}}, {"host8.example.org", {"10.0.0.8"}}};
 	Outcome o = run_line(host, "server export add data /dev/sda --address host7 --address "
 				   "10.1.0.0/16 --dry-run");

@@ -149,7 +149,8 @@ loads()
 served()
 {
 	chmod +x "$work/stub"/*
-	sed "s,^ctl=.*,ctl=$work," "$folder/rnbd-server" | sed 's,/usr/sbin/rnbdadm,rnbdadm,' >"$work/rnbd-server"
+	sed "s,^ctl=.*,ctl=$work,; s,^loaded=.*,loaded=$work/loaded," "$folder/rnbd-server" |
+		sed 's,/usr/sbin/rnbdadm,rnbdadm,' >"$work/rnbd-server"
 	PATH=$work/stub:$PATH sh "$work/rnbd-server" start
 }
 # An export that fails is said, and is no reason to serve nobody.
@@ -169,6 +170,30 @@ try "modprobe.d may say a folder" loads 'options rnbd_server port_nr=1 dev_searc
 try "modprobe.d may say other things" loads 'options rnbd_server port_nr=1' "$knows" 'rnbd_server exports_only=Y'
 try "the kernel's own server is not asked for it" loads '' 'port_nr:port (ushort)' rnbd_server
 try "exports are there before anybody is served" exports_first
+# Loaded by hand before the unit starts: arguments are exports_only as it is, what rmmod says, modprobe.d, and what has
+# to be done.
+by_hand()
+{
+	mkdir -p "$work/loaded/parameters"
+	echo "$1" >"$work/loaded/parameters/exports_only"
+	printf '#!/bin/sh\necho "rmmod $*"\nexit %s\n' "$2" >"$work/stub/rmmod"
+	loads "$3" "$knows" "$4"
+}
+# Nothing is loaded, nothing exported, and the reason is said.
+refused()
+{
+	! by_hand N "$1" '' '' && ! served 2>/dev/null | grep -q exports_only=Y || return 1
+	! served 2>/dev/null | grep -q apply && served 2>&1 >/dev/null | grep -q 'with exports_only=N' || return 1
+	served >/dev/null 2>&1
+	[ "$?" = 16 ]
+}
+try "a module that was loaded by hand is loaded anew" by_hand N 0 '' $'rmmod rnbd_server\nrnbd_server exports_only=Y'
+try "one that offers exports alone stays" by_hand Y 0 '' 'rnbd_server exports_only=Y'
+try "one that modprobe.d has open stays" by_hand N 0 'options rnbd_server exports_only=N' rnbd_server
+try "one that is in use is not taken over" refused 1
+mkdir -p "$work/devices/sdb"
+try "nor is one that clients have disks of" refused 0
+rm -rf "$work/devices" "$work/loaded"
 
 for file in "$top"/packaging/*.json; do
 	[ -e "$file" ] && try "${file##*/} is JSON" python3 -m json.tool "$file"

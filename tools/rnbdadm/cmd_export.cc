@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // server export ...: what this machine offers by name, and to whom.
+#include "bypass.hh"
 #include "exports.hh"
 #include "mapping.hh"
 #include "names.hh"
@@ -41,6 +42,18 @@ std::vector<std::string> rules_of(const Call &call, const std::vector<std::strin
 			call.terminal.err << printable(fmt::format(
 			    "{} is {}\n", word, join(addresses_of(call.host, word), " ")));
 	return resolved_rules(call.host, words);
+}
+
+// Of an export that was made or changed: that its rules are no bar.
+void warn_of_bypass(Call &call, const ExportRequest &request)
+{
+	const bool has_rules =
+	    !request.clients.empty() || !request.keys.empty() || !request.addresses.empty();
+	if (has_rules && opens_by_path(call.host, request.device_path) && !is_meant_open(call.host))
+		call.terminal.err << printable(fmt::format(
+		    "the rules of {} keep nobody out: clients can open {} by its path all the "
+		    "same, as rnbd_server was loaded with exports_only=N\n  {}\n",
+		    request.name, request.device_path, kCloseBypass));
 }
 
 Exit export_list(Call &call)
@@ -102,6 +115,7 @@ Exit export_set(Call &call)
 	Export rules = running;
 	rules.enabled.reset();
 	change_export(call, rules, wanted);
+	warn_of_bypass(call, wanted);
 	return Exit::Done;
 }
 
@@ -153,6 +167,7 @@ Exit export_add(Call &call)
 		    "{} does not exist now: clients cannot use the export "
 		    "before it does\n",
 		    request.device_path);
+	warn_of_bypass(call, request);
 	return Exit::Done;
 }
 

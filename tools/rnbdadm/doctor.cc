@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // What this machine lacks to be a client or a server.
+#include "bypass.hh"
 #include "config.hh"
 #include "diagnosis.hh"
 #include "disk_users.hh"
@@ -141,21 +142,38 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 		findings.push_back({"server", "ok",
 				    fmt::format("listens on port {} of every RDMA device", port),
 				    ""});
-	std::string search = parameter("rnbd_server", "dev_search_path");
 	bool exports = host.exists(kExports) && !host.list(kExports).empty();
 	const bool proof = parameter("rtrs_server", "auth") == "required";
 	const char *whoever =
 	    proof ? "every machine with a key" : "every machine that reaches this one";
-	// Exports by name are offered besides what lies below dev_search_path, unless this says no.
-	if (search == "/" && parameter("rnbd_server", "exports_only") != "Y")
-		findings.push_back(
-		    {"exports", "note",
-		     fmt::format("{} can use all of its block devices{}{}", whoever,
-				 exports ? ", not just the exports" : "",
-				 proof ? "" : ", and need not prove who it is"),
-		     "narrow it: exports_only=Y for exports by name alone, as rnbd-server.service "
-		     "has it, or dev_search_path=..., as options of rnbd_server in "
-		     "/etc/modprobe.d/rnbd.conf; auth=required for rtrs_server"});
+	std::vector<std::string> passed;
+	for (const Export &e : read_exports(host))
+		if (opens_by_path(host, e.device_path))
+			passed.push_back(e.name);
+	const std::optional<std::string> open = open_folder(host);
+	// What an export's rules keep out comes in by its path: worse than a server without
+	// exports.
+	if (open && (*open == "/" || !passed.empty())) {
+		const std::string what = fmt::format("{} can use all {}{}{}", whoever,
+						     *open == "/" ? "of its block devices"
+								  : "block devices below " + *open,
+						     exports ? ", not just the exports" : "",
+						     proof ? "" : ", and need not prove who it is");
+		if (passed.empty() || is_meant_open(host))
+			findings.push_back(
+			    {"exports", "note", what,
+			     "narrow it: exports_only=Y for exports by name alone, as "
+			     "rnbd-server.service "
+			     "has it, or dev_search_path=..., as options of rnbd_server in "
+			     "/etc/modprobe.d/rnbd.conf; auth=required for rtrs_server"});
+		else
+			findings.push_back(
+			    {"exports", "problem",
+			     fmt::format("{}: the rules of {} keep nobody out, as rnbd_server was "
+					 "loaded with exports_only=N",
+					 what, join(passed, ", ")),
+			     kCloseBypass});
+	}
 	const DiskUsers disk_users(host);
 	for (const Export &e : read_exports(host)) {
 		const std::string users = join(disk_users.users_of(e.device_path), ", ");

@@ -35,7 +35,7 @@ def fresh(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
     rnbd.equal(server.run("key load"), "key vm:1: unchanged\n", "the second load")
     rnbd.load_server(lab, auth="required")
     server.run(f"server export add data {disk} --key vm")
-    rnbd.check("need not prove" not in server.run("doctor"), "doctor takes a server with keys for an open one")
+    rnbd.check("need not prove" not in server.run("doctor", 12), "doctor takes a server with keys for an open one")
 
     rnbd.load_client(lab)
     client.run(f"map data --session vm {paths(lab)}", 1)

@@ -116,11 +116,13 @@ TEST_F(RnbdadmConfigNames, AnInitramfsGetsAddresses)
 
 TEST_F(RnbdadmConfigNames, WhatIsNeitherIsAMistake)
 {
-	for (const char *bad :
-	     {"10.0.0", "300", "a b", "st_ore", "10.0.0.1@ho/st", "store1:1234"}) {
+	for (const char *bad : {"10.0.0", "300", "st_ore", "10.0.0.1@ho/st", "store1:1234"}) {
 		host.put(rnbdadm::kConfigFile, std::string("[session s]\npath = ") + bad + "\n");
 		Outcome o = run_line(host, "check");
 		EXPECT_EQ(o.code, 11) << bad;
 		EXPECT_TRUE(has(o.out, "is no address")) << o.out;
 	}
+	host.put(rnbdadm::kConfigFile, "[session s]\npath = a b\n");
+	EXPECT_TRUE(
+	    has(run_line(host, "check").out, "rnbd.conf:2: path: 'a b' is more than one word"));
 }

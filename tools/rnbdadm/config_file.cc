@@ -8,6 +8,7 @@
 #include "names.hh"
 #include "settings.hh"
 #include "text.hh"
+#include "words.hh"
 
 #include <algorithm>
 
@@ -143,6 +144,29 @@ bool is_interface_name(const std::string &name)
 	};
 	return !name.empty() && name.size() <= kLongest && std::isalnum(name[0]) &&
 	       std::all_of(name.begin(), name.end(), legal);
+}
+
+// Comments have lines of their own. What stands behind a word is none, and would be taken for more
+// names: of clients that may use an export, say.
+void check_one_word(const Entry &entry, bool many)
+{
+	const std::string &value = entry.value;
+	std::size_t end = end_of_word(value);
+	// Names of devices may have either.
+	if (entry.key == "device")
+		end = std::min(value.find(" #"), value.size());
+	if (end == value.size())
+		return;
+	if (value[0] == '#')
+		throw Failure(Exit::Config,
+			      fmt::format("'{}' is a comment: {} has no value", value, entry.key));
+	throw Failure(
+	    Exit::Config,
+	    fmt::format("{0}: '{1}' is more than one word: write '{0} = {2}'; {3}", entry.key,
+			value, trim(value.substr(0, end)),
+			many ? fmt::format("another {}, and a comment, stand in lines of their own",
+					   entry.key)
+			     : "a comment stands in a line of its own"));
 }
 
 // Values that stand for themselves are judged where they stand, used or not.
@@ -288,7 +312,7 @@ private:
 						    section_->find(k.name)->place));
 				return spoil(entry.key);
 			}
-			judge(entry);
+			judge(entry, k.many);
 			section_->entries.push_back(entry);
 			return;
 		}
@@ -303,11 +327,12 @@ private:
 		spoil(nearest(entry.key, known));
 	}
 
-	void judge(Entry &entry)
+	void judge(Entry &entry, bool many)
 	{
 		try {
 			if (entry.value.empty())
 				throw Failure(Exit::Config, entry.key + " has no value");
+			check_one_word(entry, many);
 			check_value(entry, section_->kind);
 		} catch (const Failure &failure) {
 			entry.bad = true;

@@ -4,6 +4,7 @@
 
 #include "failure.hh"
 #include "text.hh"
+#include "words.hh"
 
 #include <algorithm>
 #include <cctype>
@@ -342,12 +343,12 @@ std::string resolved_path(const Host &host, const std::string &word)
 
 void check_session_name(const std::string &name)
 {
-	// A blank would end the option in map_device.
-	if (rtrs::check_session_name(view(name)).ok() && name.find(' ') == std::string::npos)
+	// A blank would end the option in map_device, a '#' is meant as a comment.
+	if (rtrs::check_session_name(view(name)).ok() && end_of_word(name) == name.size())
 		return;
 	throw Failure(
 	    Exit::Usage, fmt::format("'{}' cannot be the name of a session", name),
-	    "it has 1 to 254 printable characters without blank, '/' and '.', and is not ctl");
+	    "it has 1 to 254 printable characters without blank, '#', '/' and '.', and is not ctl");
 }
 
 } // namespace rnbdadm

@@ -2,6 +2,7 @@
 // From words to a command with its options, and what goes wrong there.
 #include "command.hh"
 #include "text.hh"
+#include "words.hh"
 
 #include <algorithm>
 #include <memory>
@@ -284,8 +285,10 @@ Options options_of(const Reader &reader)
 		for (const Option &option : some)
 			known.push_back(option.key);
 	Options options(std::move(known));
-	for (const auto &[key, word] : reader.options)
+	for (const auto &[key, word] : reader.options) {
+		check_word(key, word);
 		options.add(key, word);
+	}
 	return options;
 }
 

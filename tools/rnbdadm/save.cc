@@ -52,6 +52,12 @@ std::string word_for(const Host &host, const SessionConfig *configured, const Pa
 	return path.source + "@" + path.destination;
 }
 
+// What rnbd.conf would take for one.
+bool has_comment(const std::string &names)
+{
+	return names.find('#') != std::string::npos;
+}
+
 } // namespace
 
 std::string saved_config(const Host &host, const Config &known)
@@ -59,6 +65,14 @@ std::string saved_config(const Host &host, const Config &known)
 	std::string text = "# Written by rnbdadm save; see rnbd.conf(5).\n";
 	std::vector<Device> devices = read_devices(host);
 	for (const Session &session : read_sessions(host, false)) {
+		if (has_comment(session.name)) {
+			text += fmt::format(
+			    "\n# Left out, with its devices: session '{}' has a '#' in its name\n",
+			    printable(session.name));
+			std::erase_if(devices,
+				      [&](const Device &d) { return d.session == session.name; });
+			continue;
+		}
 		text += fmt::format("\n[session {}]\n", session.name);
 		const SessionConfig *configured = known.session(session.name);
 		for (const Path &path : session.paths)
@@ -86,6 +100,12 @@ std::string saved_config(const Host &host, const Config &known)
 			text += fmt::format("no-path-timeout = {}\n", *device.no_path_timeout);
 	}
 	for (const NameList &list : read_name_lists(host)) {
+		// Never fewer names than there are: they would be everybody's.
+		if (has_comment(join(list.clients, " "))) {
+			text += fmt::format("\n# Left out, a name has a '#' in it: key {}: {}\n",
+					    list.key, printable(join(list.clients, " ")));
+			continue;
+		}
 		// Without a name it says nothing.
 		if (!list.clients.empty())
 			text += fmt::format("\n[key {}]\n", list.key);
@@ -96,6 +116,13 @@ std::string saved_config(const Host &host, const Config &known)
 		if (!can_be_mapped(e.name)) {
 			text += fmt::format("\n# Left out, no client can map it: export '{}'\n",
 					    printable(e.name));
+			continue;
+		}
+		// Never without one of them: an export without a client is for all.
+		if (has_comment(e.clients.value_or(""))) {
+			text += fmt::format(
+			    "\n# Left out, a client has a '#' in its name: export '{}', of {}\n",
+			    printable(e.name), printable(*e.clients));
 			continue;
 		}
 		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);

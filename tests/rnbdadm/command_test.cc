@@ -409,7 +409,6 @@ TEST(RnbdadmSession, Settings)
 	EXPECT_EQ(o.code, 1);
 	EXPECT_TRUE(has(o.err, "connections of session store cannot change")) << o.err;
 	EXPECT_EQ(host.writes.size(), written);
-	EXPECT_EQ(run_line(host, "session disconnect store").code, 0);
 	EXPECT_EQ(run_line(host, "session reconnect 10.0.0.1").code, 0);
 }
 

@@ -89,8 +89,30 @@ Exit session_reconnect(Call &call)
 	return on_session_paths(call, "reconnect", Action::ConnectPath, "reconnect");
 }
 
+// As check_last() of a path.
+void check_unused(const Call &call, const Session &session)
+{
+	if (!session.connected() || !session.devices || call.has(opt::kForce))
+		return;
+	std::vector<std::string> disks;
+	for (const Device &device : read_devices(call.host)) {
+		const std::string users = users_of(device);
+		if (device.session == session.name)
+			disks.push_back(users.empty() ? device.name
+						      : fmt::format("{} ({})", device.name, users));
+	}
+	throw Failure(Exit::Busy,
+		      fmt::format("cannot disconnect session {}: {} device(s) use it: {}",
+				  session.name, session.devices, join(disks, ", ")),
+		      "their I/O would fail or wait; give --force if that is meant");
+}
+
 Exit session_disconnect(Call &call)
 {
+	// All are looked at before the first is disconnected.
+	const std::vector<Session> sessions = client_sessions(call);
+	for (const std::string &word : call.arguments)
+		check_unused(call, one_session(call.host, sessions, word));
 	return on_session_paths(call, "disconnect", Action::ClosePath, "disconnect");
 }
 
@@ -241,9 +263,11 @@ std::vector<Command> session_commands()
 	     "disconnect all paths of a session",
 	     "They stay disconnected until they are reconnected; I/O of the session's devices "
 	     "fails, or "
-	     "waits for as long as their no_path_timeout says.",
+	     "waits for as long as their no_path_timeout says. So a connected session that devices "
+	     "use "
+	     "is left as it is unless --force is given.",
 	     {some},
-	     {},
+	     {{opt::kForce, "even if devices use it"}},
 	     {{"rnbdadm session disconnect store", ""}},
 	     nullptr,
 	     session_disconnect},

@@ -31,7 +31,7 @@ def run(lab: Lab) -> None:
     rnbd.null_disk(lab.server)
     rnbd.load_server(lab)
     # The paths need not have noticed yet that the server is another one.
-    client.run("session disconnect vm")
+    client.run("session disconnect vm --force")
     rnbd.equal(client.json("list", "devices")[0]["state"], "closed", "state without a path")
     rnbd.wait_until(lab.client, f"{client.program} recover data", 120, "the device comes back")
     rnbd.equal(client.run("apply"), "device data: unchanged\n", "apply after the server came back")

@@ -14,26 +14,6 @@ namespace rnbdadm {
 
 namespace {
 
-rtrs::KeyName key_name(const std::string &word)
-{
-	const auto name = rtrs::KeyName::from(view(word));
-	if (!name.ok())
-		throw Failure(Exit::Usage, fmt::format("'{}' cannot be the name of a key", word),
-			      "it has 1 to 63 letters, digits, '-', '_' and '.', and begins with a "
-			      "letter or a digit");
-	return name.value();
-}
-
-rtrs::KeyGeneration key_generation(const std::string &word)
-{
-	const auto generation = rtrs::parse_key_generation(view(word));
-	if (!generation.ok())
-		throw Failure(Exit::Usage,
-			      fmt::format("'{}' is no generation: it is a number from 1 to {}",
-					  word, rtrs::kLastGeneration));
-	return generation.value();
-}
-
 // The keys that NAME[:GENERATION] means, at least one.
 std::vector<Key> some_keys(const Keys &all, const std::string &word)
 {
@@ -65,6 +45,8 @@ void print_made(Call &call, const Key &key)
 	}
 	call.out << fmt::format("key {} in {}\nfingerprint {}\n", name_of(key.id), key_file(key.id),
 				*key.fingerprint);
+	if (key.in_kernel.value_or(false))
+		call.out << "loaded into the kernel, where it counts from now on\n";
 }
 
 void put_into_kernel(Call &call, const rtrs::KeyId &id, const Secret &secret)
@@ -113,6 +95,18 @@ rtrs::KeyGeneration next_generation(Call &call, const rtrs::KeyName &name,
 	return {last + 1};
 }
 
+void say_not_loaded(Call &call)
+{
+	call.terminal.err << "rtrs_core is not loaded: rnbdadm key load loads it, with all keys\n";
+}
+
+// A client proves itself by its newest key, so a newer one that the server does not know yet would
+// keep it out.
+bool waits_for_server(const Call &call, const std::vector<Key> &older)
+{
+	return !older.empty() && client_loaded(call.host) && !server_loaded(call.host);
+}
+
 Exit key_generate(Call &call)
 {
 	const rtrs::KeyName name = key_name(call.arguments[0]);
@@ -127,10 +121,24 @@ Exit key_generate(Call &call)
 					  "does not come back",
 					  name.c_str(), generation.value),
 			      "leave out --generation, which takes the next one");
+	const std::vector<Key> older = all.of(name);
 	Secret secret;
-	const Key key = make_key(call, all, {name, generation}, secret);
-	if (!call.dry_run)
-		print_made(call, key);
+	Key key = make_key(call, all, {name, generation}, secret);
+	const bool waits = waits_for_server(call, older);
+	if (all.keyring && !waits) {
+		put_into_kernel(call, key.id, secret);
+		key.in_kernel = true;
+	}
+	if (call.dry_run)
+		return Exit::Done;
+	print_made(call, key);
+	if (!all.keyring)
+		say_not_loaded(call);
+	else if (waits)
+		call.terminal.err
+		    << "not loaded into the kernel: this machine is a client, which proves "
+		       "itself by its newest key. Give the server the file first, then: "
+		       "rnbdadm key load\n";
 	return Exit::Done;
 }
 
@@ -190,8 +198,7 @@ Exit key_add(Call &call)
 	print_made(call, key);
 	remind_of_initramfs(call, id.name);
 	if (!all.keyring)
-		call.terminal.err
-		    << "rtrs_core is not loaded: rnbdadm key load loads it, with all keys\n";
+		say_not_loaded(call);
 	return Exit::Done;
 }
 
@@ -379,8 +386,7 @@ Exit key_rotate(Call &call)
 		return Exit::Done;
 	print_made(call, key);
 	if (!all.keyring)
-		call.terminal.err << "rtrs_core is not loaded: rnbdadm key load loads it, with all "
-				     "keys\n";
+		say_not_loaded(call);
 	if (call.style.format != Format::Table)
 		return Exit::Done;
 	call.out << fmt::format(fmt::runtime(kNextSteps), key_file(id), name_of(id));
@@ -402,8 +408,10 @@ std::vector<Command> key_commands()
 	     "Writes 32 random bytes, with name and generation, to /etc/rnbd/keys.d, where only "
 	     "root can read them, and prints their fingerprint. The file is for both machines: "
 	     "bring it to the other one by a safe way, such as scp, and give it to 'rnbdadm key "
-	     "add' there. 'rnbdadm key load' gives it to the kernel here, as "
-	     "rnbd-keys.service does at each start.",
+	     "add' there. If rtrs_core is loaded the kernel has it at once, as a running server "
+	     "needs it; but a client that has an older one, which proves itself by its newest, "
+	     "keeps "
+	     "that until 'rnbdadm key load'. rnbd-keys.service loads all keys at each start.",
 	     {name},
 	     {{opt::kGeneration, "instead of the one that follows the newest"}},
 	     {{"rnbdadm key generate client7", ""}},

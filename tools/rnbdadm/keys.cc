@@ -118,6 +118,26 @@ Keys read_keys(const Host &host)
 	return all;
 }
 
+rtrs::KeyName key_name(const std::string &word)
+{
+	const auto name = rtrs::KeyName::from(view(word));
+	if (!name.ok())
+		throw Failure(Exit::Usage, fmt::format("'{}' cannot be the name of a key", word),
+			      "it has 1 to 63 letters, digits, '-', '_' and '.', and begins with a "
+			      "letter or a digit");
+	return name.value();
+}
+
+rtrs::KeyGeneration key_generation(const std::string &word)
+{
+	const auto generation = rtrs::parse_key_generation(view(word));
+	if (!generation.ok())
+		throw Failure(Exit::Usage,
+			      fmt::format("'{}' is no generation: it is a number from 1 to {}",
+					  word, rtrs::kLastGeneration));
+	return generation.value();
+}
+
 std::size_t paths_proven_by(const Host &host, const rtrs::KeyId &id)
 {
 	std::size_t found = 0;

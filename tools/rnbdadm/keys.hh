@@ -32,6 +32,9 @@ struct Keys {
 extern const Kind kKeyKind;
 Json to_json(const Key &key);
 
+// Of a command line. Failure (Usage).
+rtrs::KeyName key_name(const std::string &word);
+rtrs::KeyGeneration key_generation(const std::string &word);
 // Failure if the folder cannot be trusted, or this user is not root.
 Keys read_keys(const Host &host);
 // What is wrong with them; nothing if there is none.

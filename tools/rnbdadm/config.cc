@@ -2,6 +2,7 @@
 // Sessions, devices and exports of the configuration's sections.
 #include "config.hh"
 
+#include "links.hh"
 #include "names.hh"
 #include "settings.hh"
 #include "text.hh"
@@ -270,6 +271,14 @@ private:
 		if (!is_new)
 			throw Failure(Exit::Config, fmt::format("device {} is the same as {}",
 								config.name, first->second));
+		const std::string link = link_of(request.session, request.device_path);
+		const auto [other, has_own] = links_.emplace(link, config.name);
+		if (!has_own)
+			throw Failure(
+			    Exit::Config,
+			    fmt::format("device {} would have the same link as {}, {}: map it in "
+					"another session, or export it by another name",
+					config.name, other->second, link));
 		return config;
 	}
 
@@ -334,7 +343,8 @@ private:
 	Config config_;
 	std::map<std::string, const SessionConfig *> sessions_;
 	std::map<std::pair<std::string, std::string>, std::string> mappings_; // and whose they are
-	std::string place_;						      // of what is at hand
+	std::map<std::string, std::string> links_; // below /dev, and whose they are
+	std::string place_;			   // of what is at hand
 };
 
 // A file that is there and cannot be looked at is read all the same: that is where it is reported.

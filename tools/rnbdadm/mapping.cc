@@ -3,6 +3,7 @@
 #include "mapping.hh"
 
 #include "exports.hh"
+#include "links.hh"
 #include "names.hh"
 #include "text.hh"
 
@@ -215,6 +216,12 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 		throw Failure(Exit::Exists,
 			      fmt::format("{} is mapped in session {} already, as {}",
 					  request.device_path, request.session, there->node()));
+	if (auto there = device_with_link(call.host, request.session, request.device_path))
+		throw Failure(Exit::Exists,
+			      fmt::format("{} would have the same link as {}, {}",
+					  request.device_path, there->node(),
+					  link_of(request.session, request.device_path)),
+			      "map it in another session, or export it by another name");
 	call.write(kMapDevice, map_line(call.host, request), Action::Map,
 		   fmt::format("cannot map {} in session {}", request.device_path, request.session),
 		   request.paths);

@@ -19,6 +19,7 @@ protected:
 	{
 		host.server();
 		host.put(kParameters + "exports_only", "N");
+		host.disks = {"/dev/sdb"};
 		host.put("/dev/sdb", "");
 	}
 	void loaded(const std::string &exports_only, const std::string &search = "/")

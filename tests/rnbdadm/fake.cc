@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -357,6 +358,16 @@ std::vector<int> FakeHost::write_all(const std::vector<Order> &orders, double se
 	for (const Order &order : orders)
 		answers.push_back(write(order.path, order.text, seconds));
 	return answers;
+}
+
+FileKind FakeHost::kind_of(const std::string &path) const
+{
+	FileKind kind = Host::kind_of(path);
+	if (!kind.error && std::count(disks.begin(), disks.end(), path)) {
+		kind.block = true;
+		kind.plain = false;
+	}
+	return kind;
 }
 
 int FakeHost::make_folder(const std::string &path)

@@ -85,6 +85,8 @@ public:
 	}
 
 	bool may_write(const std::string &) const override { return is_root; }
+	// A plain file may stand for a block device.
+	rnbdadm::FileKind kind_of(const std::string &path) const override;
 
 	// The kernel's keyring: a key that is there cannot be written anew.
 	std::optional<std::vector<rnbdadm::KernelKey>> kernel_keys() const override { return ring; }
@@ -101,6 +103,7 @@ public:
 	mutable std::vector<std::string> asked;			  // of the resolver
 	std::vector<rnbdadm::KernelEvent> happens;
 	bool is_root = true;
+	std::vector<std::string> disks;				 // paths of block devices
 	std::map<std::string, rnbdadm::ModuleFile> module_files; // "<release> <name>"
 	std::map<std::string, int> errors;			 // end of the path -> errno
 	std::string lacks;					 // a file that sessions do not have

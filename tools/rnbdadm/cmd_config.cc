@@ -2,6 +2,7 @@
 // apply, check, diff, save.
 #include "apply.hh"
 #include "disk_users.hh"
+#include "keys.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -214,6 +215,21 @@ Exit check(Call &call)
 			call.terminal.err << printable(
 			    fmt::format("export {} cannot be made now: this machine uses {}: {}\n",
 					e.request.name, e.request.device_path, users));
+	// Nor is this: a key may come later, as a disk may.
+	auto warn = [&](const std::string &object, const std::string &text) {
+		call.terminal.err << printable(fmt::format("{}: {}\n", object, text));
+	};
+	for (const ExportConfig &e : config.exports) {
+		const std::string object = "export " + e.request.name;
+		if (!may_be_exported(call.host, e.request.device_path))
+			warn(object, e.request.device_path + " is no block device");
+		for (const auto &[what, advice] : missing_keys(call.host, e.request.keys))
+			warn(object, what + ": " + advice);
+	}
+	for (const SessionConfig &s : config.sessions)
+		if (!s.key.empty())
+			for (const auto &[what, advice] : missing_keys(call.host, {s.key}))
+				warn("session " + s.name, what + ": " + advice);
 	return rows.empty() ? Exit::Done : Exit::Config;
 }
 

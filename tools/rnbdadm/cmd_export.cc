@@ -2,6 +2,7 @@
 // server export ...: what this machine offers by name, and to whom.
 #include "bypass.hh"
 #include "exports.hh"
+#include "keys.hh"
 #include "mapping.hh"
 #include "names.hh"
 #include "text.hh"
@@ -54,6 +55,14 @@ void warn_of_bypass(Call &call, const ExportRequest &request)
 		    "the rules of {} keep nobody out: clients can open {} by its path all the "
 		    "same, as rnbd_server was loaded with exports_only=N\n  {}\n",
 		    request.name, request.device_path, kCloseBypass));
+}
+
+// That nobody can use it by a key that nobody has.
+void warn_of_keys(Call &call, const ExportRequest &request)
+{
+	for (const auto &[what, advice] : missing_keys(call.host, request.keys))
+		call.terminal.err << printable(
+		    fmt::format("export {}: {}\n  {}\n", request.name, what, advice));
 }
 
 Exit export_list(Call &call)
@@ -115,6 +124,7 @@ Exit export_set(Call &call)
 	Export rules = running;
 	rules.enabled.reset();
 	change_export(call, rules, wanted);
+	warn_of_keys(call, wanted);
 	warn_of_bypass(call, wanted);
 	return Exit::Done;
 }
@@ -167,6 +177,7 @@ Exit export_add(Call &call)
 		    "{} does not exist now: clients cannot use the export "
 		    "before it does\n",
 		    request.device_path);
+	warn_of_keys(call, request);
 	warn_of_bypass(call, request);
 	return Exit::Done;
 }

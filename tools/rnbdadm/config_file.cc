@@ -203,6 +203,8 @@ void check_value(const Entry &entry, const std::string &kind)
 		    fmt::format("'{}' cannot be the name of a network interface", entry.value));
 	if (entry.key == "local-use")
 		check_local_use(entry.value);
+	if (entry.key == "device" && kind == "export")
+		check_device(entry.value);
 	const std::vector<std::string> modes = access_modes();
 	if (entry.key == "access" &&
 	    std::find(modes.begin(), modes.end(), entry.value) == modes.end())

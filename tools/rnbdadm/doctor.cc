@@ -190,6 +190,9 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 					 : "the loaded module does not keep both apart: end one of "
 					   "them"});
 	}
+	for (const Export &e : read_exports(host))
+		for (const auto &[what, advice] : missing_keys(host, split(e.keys.value_or(""))))
+			findings.push_back({"export " + e.name, "problem", what, advice});
 	// Names of sessions are the clients' own word.
 	for (const Export &e : read_exports(host))
 		if (!proof && e.keys.value_or("").empty() && e.addresses.value_or("").empty())

@@ -208,9 +208,30 @@ void fill(Call &call, const ExportRequest &request, const std::string &folder)
 
 } // namespace
 
+void check_device(const std::string &path)
+{
+	if (!path.starts_with('/'))
+		throw Failure(
+		    Exit::Usage,
+		    fmt::format("'{}' is no absolute name of a block device, such as /dev/sdb",
+				path));
+}
+
+bool may_be_exported(const Host &host, const std::string &path)
+{
+	const FileKind kind = host.kind_of(path);
+	return kind.error || kind.block;
+}
+
 void add_export(Call &call, const ExportRequest &request)
 {
 	check_export_name(request.name);
+	check_device(request.device_path);
+	if (!may_be_exported(call.host, request.device_path))
+		throw Failure(Exit::Usage,
+			      fmt::format("cannot export {}: {} is no block device", request.name,
+					  request.device_path),
+			      "a file is one by a loop device: losetup --find --show FILE");
 	need_exports(call.host);
 	std::string folder = kExports + "/" + request.name;
 	if (call.host.exists(folder))

@@ -45,6 +45,11 @@ bool can_be_mapped(const std::string &name);
 // Failure (Usage) for what cannot be the name of an export.
 void check_export_name(const std::string &name);
 
+// Failure (Usage) for what cannot be the name of a block device of this machine.
+void check_device(const std::string &path);
+// False for what is there, and is no block device. What is not there may come.
+bool may_be_exported(const Host &host, const std::string &path);
+
 // What differs, as (key, configured, running).
 std::vector<std::array<std::string, 3>> export_differences(const ExportRequest &wanted,
 							   const Export &running);

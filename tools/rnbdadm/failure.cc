@@ -49,7 +49,8 @@ const Words kSpecial[] = {
      "it "
      "has the kernel's own modules, or older ones"},
     {EACCES, Action::Map,
-     "the server refuses access: the export is not for this session, address or mode (shared "
+     "the server refuses access: the export is disabled, or not for this session, key, address or "
+     "mode (shared "
      "takes one with access shared), or the "
      "server "
      "offers exports by name alone and none has this one"},
@@ -121,8 +122,9 @@ const Words kCommon[] = {
      "its kernel log"},
     {ETIMEDOUT,
      {},
-     "the kernel has given up: nobody answers at that address, or what is sent gets lost on the "
-     "way"},
+     "the kernel has given up: nobody answers at that address. Most often rnbd_server is not "
+     "loaded "
+     "there; or the address is another one, or what is sent gets lost on the way"},
     {ENOKEY,
      {},
      "there is no key of that name in this machine's keyring .rnbd (see: rnbdadm key list; rnbdadm "
@@ -170,6 +172,10 @@ std::string advice_of(int error, Action action)
 		return "";
 	switch (error) {
 	case ETIMEDOUT:
+		return "on the server: modprobe rnbd_server, or systemctl start rnbd-server\nis "
+		       "the "
+		       "address right, and the server up? ping <address>; ip neigh show "
+		       "<address>; rnbdadm hca list; RoCE needs UDP port 4791 both ways";
 	case EHOSTUNREACH:
 	case ENETUNREACH:
 		return "is the address right, and the server up? ping <address>; ip neigh show "

@@ -271,8 +271,7 @@ const Table<Export> kTableExport = {
     {"users", "USERS", Unit::Count, true, "sessions that have it open", &Export::users},
     {"local_use", "LOCAL USE", Unit::Text, false,
      "exclusive or shared: whether this machine may use the device, too", &Export::local_use},
-    {"enabled", "ENABLED", Unit::Flag, false, "whether clients can open it",
-     flag<&Export::enabled>},
+    {"enabled", "ENABLED", Unit::Flag, true, "whether clients can open it", flag<&Export::enabled>},
     {"denied", "DENIED", Unit::Count, false, "how often its rules refused a client",
      &Export::denied},
 };

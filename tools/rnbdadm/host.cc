@@ -309,8 +309,11 @@ FileKind Host::kind_of(const std::string &path) const
 	struct stat status = {};
 	if (stat(place(path).c_str(), &status) < 0)
 		return {.error = errno};
-	return {0, S_ISDIR(status.st_mode), S_ISREG(status.st_mode), status.st_uid,
-		status.st_mode & kPermissions};
+	return {.folder = S_ISDIR(status.st_mode),
+		.plain = S_ISREG(status.st_mode),
+		.block = S_ISBLK(status.st_mode),
+		.owner = status.st_uid,
+		.mode = status.st_mode & kPermissions};
 }
 
 int Host::remove_file(const std::string &path)

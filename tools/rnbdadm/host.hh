@@ -61,7 +61,7 @@ struct ProgramEnd {
 // What a path leads to, links followed; an errno if it leads to nothing.
 struct FileKind {
 	int error = 0;
-	bool folder = false, plain = false;
+	bool folder = false, plain = false, block = false;
 	std::uint32_t owner = 0;
 	unsigned mode = 0; // its permissions
 };
@@ -117,7 +117,6 @@ public:
 	int remove_file(const std::string &path);
 	// A symbolic link, with the folders that it lies in; one that is there is replaced.
 	int make_link(const std::string &path, const std::string &target);
-	FileKind kind_of(const std::string &path) const;
 
 	virtual std::vector<NetAddress> addresses() const;
 	// May take as long as the resolver's own limits allow.
@@ -170,6 +169,7 @@ public:
 	// Seconds since 1970.
 	virtual double wall_clock() const;
 	virtual void sleep(double seconds);
+	virtual FileKind kind_of(const std::string &path) const;
 
 private:
 	std::string root_;

@@ -138,6 +138,40 @@ rtrs::KeyGeneration key_generation(const std::string &word)
 	return generation.value();
 }
 
+std::vector<std::pair<std::string, std::string>> missing_keys(const Host &host,
+							      const std::vector<std::string> &rules)
+{
+	std::vector<std::pair<std::string, std::string>> missing;
+	if (rules.empty() || !host.is_privileged())
+		return missing;
+	std::vector<std::string> names;
+	try {
+		names = read_keys(host).names();
+	} catch (const Failure &) {
+		return missing;
+	}
+	for (const std::string &rule : rules) {
+		const bool open = rule.ends_with('*');
+		const std::string stem = rule.substr(0, rule.size() - open);
+		if (std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+			    return open ? name.starts_with(stem) : name == stem;
+		    }))
+			continue;
+		const std::string what =
+		    !open ? fmt::format("there is no key '{}' on this machine{}", stem,
+					did_you_mean(stem, names))
+		    : stem.empty()
+			? "there is no key on this machine"
+			: fmt::format("there is no key whose name begins with '{}' on this "
+				      "machine",
+				      stem);
+		missing.emplace_back(
+		    what, fmt::format("rnbdadm key generate {}, or key add FILE of another machine",
+				      open ? "NAME" : stem));
+	}
+	return missing;
+}
+
 std::size_t paths_proven_by(const Host &host, const rtrs::KeyId &id)
 {
 	std::size_t found = 0;

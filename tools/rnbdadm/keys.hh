@@ -40,6 +40,12 @@ Keys read_keys(const Host &host);
 // What is wrong with them; nothing if there is none.
 void examine_keys(const Host &host, std::vector<Finding> &findings);
 
+// "there is no key 'x' on this machine ...", for names of keys and rules for them, each with what
+// to do; nothing for who is not root, and where keys cannot be looked at, which examine_keys()
+// says.
+std::vector<std::pair<std::string, std::string>> missing_keys(
+    const Host &host, const std::vector<std::string> &rules);
+
 // Paths of this machine, on both sides, that were proven by it.
 std::size_t paths_proven_by(const Host &host, const rtrs::KeyId &id);
 

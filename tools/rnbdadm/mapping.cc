@@ -7,6 +7,8 @@
 #include "names.hh"
 #include "text.hh"
 
+#include <cerrno>
+
 #include <fmt/format.h>
 #include <rnbd/pure/map_options.hh>
 #include <rtrs/pure/auth_policy.hh>
@@ -208,6 +210,28 @@ void set_what_follows(Call &call, const MapRequest &request, const Device &devic
 
 } // namespace
 
+namespace {
+
+// The server says that it refuses, and never why: what this side can see of it.
+std::string reason_to_deny(const Host &host, const MapRequest &request)
+{
+	// A session that exists has what it was made with.
+	const std::string folder = fmt::format("{}/{}", kRtrsClient, request.session);
+	const std::string key =
+	    host.exists(folder) ? trim(host.text(folder + "/key")) : request.key;
+	return (key.empty()
+		    ? fmt::format("session {} proves no key, which the export may ask for: --key "
+				  "NAME, where the session is made",
+				  request.session)
+		    : fmt::format("session {} proves key {}; is that one of the export's?",
+				  request.session, key)) +
+	       fmt::format(
+		   "\non the server: rnbdadm server export show {}; dmesg | grep rnbd_server",
+		   request.device_path);
+}
+
+} // namespace
+
 std::optional<Device> map_device(Call &call, const MapRequest &request)
 {
 	check_request(call.host, request);
@@ -222,9 +246,16 @@ std::optional<Device> map_device(Call &call, const MapRequest &request)
 					  request.device_path, there->node(),
 					  link_of(request.session, request.device_path)),
 			      "map it in another session, or export it by another name");
-	call.write(kMapDevice, map_line(call.host, request), Action::Map,
-		   fmt::format("cannot map {} in session {}", request.device_path, request.session),
-		   request.paths);
+	if (int answer = call.try_write(kMapDevice, map_line(call.host, request))) {
+		const Failure failure =
+		    call.failure_of(answer, Action::Map,
+				    fmt::format("cannot map {} in session {}", request.device_path,
+						request.session),
+				    request.paths);
+		if (answer != EACCES)
+			throw failure;
+		throw Failure(failure.code(), failure.what(), reason_to_deny(call.host, request));
+	}
 	if (call.dry_run) {
 		say_what_follows(call, request);
 		return std::nullopt;

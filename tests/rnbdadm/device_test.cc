@@ -23,6 +23,7 @@ TEST(RnbdadmDevice, RemapResizeRecover)
 	EXPECT_EQ(run_line(host, "resize rnbd0 4G").code, 0);
 	EXPECT_EQ(host.writes.back(), "/sys/block/rnbd0/rnbd/resize <- 8388608");
 	EXPECT_EQ(run_line(host, "resize rnbd0 1G").code, 2);
+	host.put("/proc/self/mountinfo", "");
 	EXPECT_EQ(run_line(host, "resize rnbd0 1G --shrink").code, 0);
 	EXPECT_EQ(run_line(host, "recover --all").code, 0);
 	EXPECT_EQ(host.text("/sys/block/rnbd1/rnbd/state"), "open");
@@ -112,6 +113,33 @@ TEST(RnbdadmDevice, ForcedRemapWithoutAWayBackUnmapsNothing)
 	EXPECT_EQ(o.code, 1);
 	EXPECT_TRUE(has(o.err, "unmapped now; to map it: echo 'sessname=store dest_port=77 path="))
 	    << o.err;
+}
+
+TEST(RnbdadmDevice, AForcedRemapOfADiskInUseAdvisesNoForce)
+{
+	FakeHost host;
+	host.client();
+	host.errors["rnbd0/rnbd/unmap_device"] = EBUSY;
+	Outcome o = run_line(host, "remap rnbd0 --force");
+	EXPECT_EQ(o.code, 6);
+	EXPECT_TRUE(has(o.err, "mounted on /srv/data")) << o.err;
+	EXPECT_FALSE(has(o.err, "--force")) << o.err;
+	EXPECT_TRUE(has(o.err, "end that first")) << o.err;
+	EXPECT_TRUE(has(run_line(host, "unmap rnbd0").err, "--force")) << o.err;
+}
+
+TEST(RnbdadmDevice, WhatIsInUseDoesNotShrink)
+{
+	FakeHost host;
+	host.client();
+	Outcome o = run_line(host, "resize rnbd0 1M --shrink");
+	EXPECT_EQ(o.code, 6);
+	EXPECT_TRUE(has(o.err, "cannot shrink /dev/rnbd0: mounted on /srv/data")) << o.err;
+	EXPECT_TRUE(host.writes.empty());
+	EXPECT_EQ(run_line(host, "resize rnbd0 64G").code, 0);
+	EXPECT_EQ(run_line(host, "resize rnbd1 1M --shrink").code, 0);
+	host.put("/proc/swaps", "Filename Type Size Used Priority\n/dev/rnbd1 partition 1 0 -2");
+	EXPECT_EQ(run_line(host, "resize rnbd1 512K --shrink").code, 6);
 }
 
 TEST(RnbdadmDevice, RecoverOfAllIsOneRound)

@@ -171,7 +171,9 @@ std::optional<std::int64_t> known_port(const Call &call, const Device &device)
 void map_anew(Call &call, const Device &device)
 {
 	const WayBack way_back(call.host, device, known_port(call, device));
-	unmap_device(call, device, false);
+	// It has --force already, which is not that of unmap.
+	unmap_device(call, device, false,
+		     "end that first: it cannot be mapped anew while it is in use");
 	try {
 		way_back.go(call);
 	} catch (const Failure &failure) {
@@ -229,6 +231,9 @@ Exit resize(Call &call)
 				device.node(), human_bytes(static_cast<double>(device.size)),
 				human_bytes(static_cast<double>(*size))),
 		    "give --shrink if that is meant");
+	if (const std::string users = users_of(device); *size < device.size && !users.empty())
+		throw Failure(Exit::Busy, fmt::format("cannot shrink {}: {}", device.node(), users),
+			      "end that first: what uses it would find its end missing");
 	call.write(device.folder + "/resize", std::to_string(*size / 512), Action::Resize,
 		   "cannot resize " + device.node());
 	return Exit::Done;
@@ -345,7 +350,8 @@ std::vector<Command> map_commands()
 	     "beyond the real end fail.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device"},
 	      {"SIZE", "bytes as 10G, 512M or 4096, or sectors of 512 bytes as 2048s"}},
-	     {{opt::kShrink, "allow a size that is smaller than the present one"}},
+	     {{opt::kShrink,
+	       "allow a size that is smaller than the present one, of a disk that is not in use"}},
 	     {{"rnbdadm resize rnbd0 200G", ""}},
 	     nullptr,
 	     resize},

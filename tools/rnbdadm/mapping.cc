@@ -356,7 +356,7 @@ std::string users_of(const Device &device)
 	return join(users, ", ");
 }
 
-void unmap_device(Call &call, const Device &device, bool force)
+void unmap_device(Call &call, const Device &device, bool force, const std::string &advice)
 {
 	const std::string users = users_of(device);
 	int error = 0;
@@ -373,7 +373,7 @@ void unmap_device(Call &call, const Device &device, bool force)
 			      fmt::format("cannot unmap {}: {}", device.node(),
 					  users.empty() ? words_of(error, Action::Unmap) : users),
 			      users.empty() ? "find out who with: fuser -v " + device.node()
-					    : "end that first; --force fails its I/O instead");
+					    : advice);
 	if (error)
 		throw call.failure_of(error, Action::Unmap, "cannot unmap " + device.node());
 	if (call.dry_run)

@@ -69,7 +69,9 @@ struct Recovery {
 // one that does not connect takes its time, and holds up no other.
 void connect_all(Call &call, std::vector<Recovery> &chosen);
 
-void unmap_device(Call &call, const Device &device, bool force);
+// `advice` is what to do about a disk that is in use.
+void unmap_device(Call &call, const Device &device, bool force,
+		  const std::string &advice = "end that first; --force fails its I/O instead");
 // "mounted on /srv, used by dm-0", or "".
 std::string users_of(const Device &device);
 

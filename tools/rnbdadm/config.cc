@@ -141,6 +141,10 @@ public:
 		// What binds names, before what they open.
 		each("key", [&](const Section &s) { config_.name_lists.push_back(names(s)); });
 		each("export", [&](const Section &s) { config_.exports.push_back(exported(s)); });
+		std::stable_sort(config_.mistakes.begin(), config_.mistakes.end(),
+				 [](const Mistake &a, const Mistake &b) {
+					 return natural_less(a.place, b.place);
+				 });
 		return std::move(config_);
 	}
 
@@ -205,11 +209,22 @@ private:
 		SessionConfig config;
 		config.name = section.name;
 		config.place = section.place;
+		std::map<std::string, std::string> places; // of paths
 		for (const Entry &entry : section.entries)
-			if (entry.key == "path")
+			if (entry.key == "path") {
+				place_ = entry.place;
 				config.paths.push_back(path_word(entry.value));
-			else if (entry.key == "soft-roce")
+				const std::string &path = config.paths.back();
+				const auto [first, is_new] =
+				    places.emplace(comparable_path(path), entry.place);
+				if (!is_new)
+					throw Failure(Exit::Config,
+						      fmt::format("path {} is given at {} already",
+								  path, first->second));
+			} else if (entry.key == "soft-roce") {
 				config.soft_roce.push_back(entry.value);
+			}
+		place_ = section.place;
 		if (const Entry *entry = inherited(section, "port"))
 			config.port = parse_signed(entry->value).value_or(1234);
 		if (const Entry *entry = inherited(section, "auth"))

@@ -146,6 +146,14 @@ bool is_interface_name(const std::string &name)
 	       std::all_of(name.begin(), name.end(), legal);
 }
 
+// Longer than any name of a file.
+constexpr std::size_t kLongestValue = 4096;
+
+bool is_quoted(const std::string &text)
+{
+	return text.size() > 1 && (text[0] == '"' || text[0] == '\'') && text.back() == text[0];
+}
+
 // Comments have lines of their own. What stands behind a word is none, and would be taken for more
 // names: of clients that may use an export, say.
 void check_one_word(const Entry &entry, bool many)
@@ -226,9 +234,14 @@ public:
 			return into_.mistakes.push_back({path, "", "", failure.what()});
 		}
 		if (!text)
-			return into_.mistakes.push_back({path, "", "", "it cannot be read"});
+			return into_.mistakes.push_back({path, "", "",
+							 host_.kind_of(path).folder
+							     ? "it cannot be read: it is a folder"
+							     : "it cannot be read: it is gone"});
 		section_ = nullptr;
-		std::size_t number = 0, at = 0;
+		std::size_t number = 0;
+		// What some editors begin a file with.
+		std::size_t at = text->starts_with("\xef\xbb\xbf") ? 3 : 0;
 		while (at < text->size()) {
 			std::size_t end = std::min(text->find('\n', at), text->size());
 			std::string line = trim(text->substr(at, end - at));
@@ -236,7 +249,9 @@ public:
 			place_ = fmt::format("{}:{}", path, ++number);
 			if (line.empty() || line[0] == '#' || line[0] == ';')
 				continue;
-			if (line[0] == '[')
+			if (line.find('\0') != std::string::npos)
+				mistake("there is a zero byte in this line");
+			else if (line[0] == '[')
 				open_section(line);
 			else
 				read_line(line);
@@ -269,8 +284,13 @@ private:
 		section_ = &into_.sections.back();
 		const bool named = kind != "defaults";
 		const bool known = std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
-		if (line.back() == ']' && named && known && words.size() > 2)
+		if (line.size() > kLongestValue)
+			mistake(fmt::format("this line has {} characters", line.size()));
+		else if (line.back() == ']' && named && known && words.size() > 2)
 			mistake(fmt::format("'{}': a name has no blank", line));
+		else if (known && words.size() == 2 && is_quoted(name))
+			mistake(fmt::format("'{}': a name has no quotes: write [{} {}]", line, kind,
+					    name.substr(1, name.size() - 2)));
 		else if (line.back() != ']' || words.size() != (named ? 2u : 1u))
 			mistake(
 			    fmt::format("'{}' is not [defaults], [session NAME], [device NAME], "
@@ -291,6 +311,8 @@ private:
 	void read_line(const std::string &line)
 	{
 		std::size_t equals = line.find('=');
+		if (equals == std::string::npos && line.size() > kLongestValue)
+			return mistake(fmt::format("this line has {} characters", line.size()));
 		if (equals == std::string::npos) {
 			mistake(fmt::format("'{}' is neither [section] nor key = value", line));
 			return spoil(split(line)[0]);
@@ -334,6 +356,17 @@ private:
 		try {
 			if (entry.value.empty())
 				throw Failure(Exit::Config, entry.key + " has no value");
+			if (entry.value.size() > kLongestValue)
+				throw Failure(
+				    Exit::Config,
+				    fmt::format(
+					"the value of {} has {} characters, and may have {}",
+					entry.key, entry.value.size(), kLongestValue));
+			if (is_quoted(entry.value))
+				throw Failure(
+				    Exit::Config,
+				    fmt::format("a value has no quotes: write '{} = {}'", entry.key,
+						entry.value.substr(1, entry.value.size() - 2)));
 			check_one_word(entry, many);
 			check_value(entry, section_->kind);
 		} catch (const Failure &failure) {

@@ -22,7 +22,8 @@ std::string check_address_rule(const std::string &text)
 	Failure wrong(Exit::Usage, fmt::format("'{}' is no address of clients", text),
 		      "it is ADDRESS or ADDRESS/BITS: 192.0.2.7, 192.0.2.0/24, fd00::/8, a GID, or "
 		      "the name of a machine");
-	auto rule = rnbd::split_address_rule(view(text));
+	const std::string plain = without_brackets(text);
+	auto rule = rnbd::split_address_rule(view(plain));
 	if (!rule.ok())
 		throw wrong;
 	std::string address(rule.value().address.data(), rule.value().address.size());

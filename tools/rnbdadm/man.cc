@@ -224,6 +224,7 @@ std::string man_config()
 	    "After a change: systemctl daemon-reload, then systemctl start rnbd-client.target; on "
 	    "a "
 	    "server systemctl reload rnbd-server.\n\n"
+	    "An address is written in any of its ways: fd00::1, FD00:0:0::1 and [fd00::1] are one. "
 	    "A line is empty, a comment that begins with # or ;, a [section], or a key = value. A "
 	    "value is one word, but that of device, and no comment stands behind it. A mistake is "
 	    "reported with its file and line. It costs the section that it stands in: a device or "

@@ -24,7 +24,22 @@ struct Names {
 	std::vector<std::string> others;
 };
 
-std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::string &word)
+// A path or an address as the kernel has it, also behind a session; what is neither as it is.
+std::string respelled(const std::string &word)
+{
+	const std::size_t bracket = word.find(":[");
+	try {
+		if (bracket != std::string::npos && !word.starts_with("ip:") &&
+		    !word.starts_with("gid:"))
+			return word.substr(0, bracket + 1) +
+			       canonical_address(word.substr(bracket + 1));
+		return canonical_path(word);
+	} catch (const Failure &) {
+		return word;
+	}
+}
+
+std::vector<std::size_t> called(const std::vector<Names> &all, const std::string &word)
 {
 	std::vector<std::size_t> own, other;
 	for (std::size_t i = 0; i < all.size(); i++) {
@@ -34,6 +49,12 @@ std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::strin
 			other.push_back(i);
 	}
 	return own.empty() ? other : own;
+}
+
+std::vector<std::size_t> fitting(const std::vector<Names> &all, const std::string &word)
+{
+	const std::vector<std::size_t> found = called(all, word);
+	return found.empty() && !all.empty() ? called(all, respelled(word)) : found;
 }
 
 // A disk that is not there would cost the resolver's time.
@@ -105,6 +126,28 @@ bool is_literal(const std::string &text)
 	unsigned char bytes[16];
 	return inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
 	       inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), bytes) == 1;
+}
+
+// As the kernel writes it: FD00:0:0::1 is fd00::1.
+std::string normal_literal(const std::string &text)
+{
+	const std::size_t zone = std::min(text.find('%'), text.size());
+	unsigned char bytes[16];
+	char normal[INET6_ADDRSTRLEN];
+	if (inet_pton(AF_INET6, text.substr(0, zone).c_str(), bytes) != 1 ||
+	    !inet_ntop(AF_INET6, bytes, normal, sizeof normal))
+		return text;
+	return normal + text.substr(zone);
+}
+
+bool same_family(const std::string &a, const std::string &b)
+{
+	auto kind = [](const std::string &address) {
+		return address.starts_with("gid:")		      ? 'g'
+		       : bare(address).find(':') != std::string::npos ? '6'
+								      : '4';
+	};
+	return kind(a) == kind(b);
 }
 
 std::vector<Names> names_of(const std::vector<Device> &devices)
@@ -232,11 +275,24 @@ std::vector<Path> some_paths(const Host &host, const std::vector<Session> &sessi
 	return chosen;
 }
 
+std::string without_brackets(const std::string &text)
+{
+	const std::size_t end = text.find(']');
+	if (!text.starts_with('[') || end == std::string::npos || text.find(':') > end ||
+	    (end + 1 < text.size() && text[end + 1] != '/'))
+		return text;
+	return text.substr(1, end - 1) + text.substr(end + 1);
+}
+
 std::string canonical_address(const std::string &word)
 {
 	std::string text = word;
 	if (!word.starts_with("ip:") && !word.starts_with("gid:"))
 		text = "ip:" + word;
+	const std::size_t literal = text.find(':') + 1;
+	text = text.substr(0, literal) + without_brackets(text.substr(literal));
+	if (text.starts_with("ip:"))
+		text = "ip:" + normal_literal(text.substr(literal));
 	if (!rtrs::parse_address(view(text)).ok() || !is_literal(bare(text)))
 		throw Failure(
 		    Exit::Usage, fmt::format("'{}' is no address", word),
@@ -252,8 +308,14 @@ std::string canonical_path(const std::string &word)
 		separator = word.find('@');
 	if (separator == std::string::npos)
 		return canonical_address(word);
-	return canonical_address(word.substr(0, separator)) + "@" +
-	       canonical_address(word.substr(separator + 1));
+	const std::string source = canonical_address(word.substr(0, separator)),
+			  destination = canonical_address(word.substr(separator + 1));
+	if (source.starts_with("ip:") && destination.starts_with("ip:") &&
+	    !same_family(source, destination))
+		throw Failure(Exit::Usage,
+			      fmt::format("'{}': both ends of a path are of one family", word),
+			      "IPv4 and IPv4, or IPv6 and IPv6");
+	return source + "@" + destination;
 }
 
 bool is_host_name(const std::string &word)
@@ -292,16 +354,6 @@ std::vector<std::string> candidates(const Host &host, const std::string &word)
 	return all;
 }
 
-bool same_family(const std::string &a, const std::string &b)
-{
-	auto kind = [](const std::string &address) {
-		return address.starts_with("gid:")		      ? 'g'
-		       : bare(address).find(':') != std::string::npos ? '6'
-								      : '4';
-	};
-	return kind(a) == kind(b);
-}
-
 } // namespace
 
 std::string path_word(const std::string &word)
@@ -312,6 +364,8 @@ std::string path_word(const std::string &word)
 	};
 	if (separator == std::string::npos)
 		return part(word);
+	if (!is_host_name(word.substr(0, separator)) && !is_host_name(word.substr(separator + 1)))
+		return canonical_path(word);
 	return part(word.substr(0, separator)) + "@" + part(word.substr(separator + 1));
 }
 
@@ -322,13 +376,14 @@ std::vector<std::string> path_candidates(const Host &host, const std::string &wo
 		return candidates(host, word);
 	const std::string source = word.substr(0, separator),
 			  destination = word.substr(separator + 1);
+	if (!is_host_name(source) && !is_host_name(destination))
+		return {canonical_path(word)};
 	const std::vector<std::string> from = candidates(host, source),
 				       to = candidates(host, destination);
 	std::vector<std::string> all;
 	for (const std::string &d : to)
 		for (const std::string &s : from)
-			if (same_family(s, d) ||
-			    (!is_host_name(source) && !is_host_name(destination)))
+			if (same_family(s, d))
 				all.push_back(s + "@" + d);
 	if (!all.empty())
 		return all;

@@ -38,7 +38,10 @@ bool is_host_name(const std::string &word);
 // The addresses of a machine, the best first. Failure (NotFound). Asks the resolver.
 std::vector<std::string> addresses_of(const Host &host, const std::string &name);
 
-// An address as the kernel takes it: "ip:" is put before a bare one. Failure (Usage).
+// "[fd00::1]" and "[fd00::]/64" without their brackets; other text as it is.
+std::string without_brackets(const std::string &text);
+// An address as the kernel takes it, in the one spelling that it shows: "ip:" is put before a bare
+// one. Failure (Usage).
 std::string canonical_address(const std::string &word);
 // "[source@]destination", also with a comma. Failure (Usage).
 std::string canonical_path(const std::string &word);

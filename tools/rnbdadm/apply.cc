@@ -6,6 +6,7 @@
 #include "text.hh"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
 #include <fmt/format.h>
@@ -225,12 +226,32 @@ bool apply_session(Call &call, const SessionConfig &wanted)
 	for (const std::string &path : wanted.paths) {
 		if (has_path(*session, path))
 			continue;
-		call.write(session->folder + "/add_path", path, Action::AddPath,
-			   fmt::format("cannot add path {} to session {}", path, wanted.name),
-			   {path});
+		const int answer = call.try_write(session->folder + "/add_path", path);
+		// Another unit of this session brings it about at this moment.
+		if (answer == EEXIST)
+			continue;
+		if (answer)
+			throw call.failure_of(
+			    answer, Action::AddPath,
+			    fmt::format("cannot add path {} to session {}", path, wanted.name),
+			    {path});
 		changed = true;
 	}
 	return changed;
+}
+
+// False if another process has mapped it since it was looked for.
+bool map_unless_there(Call &call, const MapRequest &request)
+{
+	try {
+		map_device(call, request);
+		return true;
+	} catch (const Failure &failure) {
+		if (failure.code() != Exit::Exists ||
+		    !find_device(call.host, request.session, request.device_path))
+			throw;
+		return false;
+	}
 }
 
 } // namespace
@@ -255,9 +276,11 @@ std::string apply_device(Call &call, const Config &config, const DeviceConfig &w
 			request.paths.resize(rnbd::kMaxMapPaths);
 		const bool known =
 		    call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
-		map_device(call, request);
+		const bool by_other = !map_unless_there(call, request);
 		if (session)
 			apply_session(call, *session);
+		if (by_other)
+			return "unchanged";
 		if (call.dry_run && !known)
 			for (std::size_t i = request.paths.size(); i < paths.size(); i++)
 				call.out << fmt::format("write '{}' to {}/{}/add_path\n", paths[i],

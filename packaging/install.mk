@@ -66,9 +66,11 @@ install-program:
 	$(foreach f,$(edited),[ -e '$d$(call part,2,$f)' ] || \
 		install -D -m 644 $(call part,1,$f) '$d$(call part,2,$f)'$(line)	)
 
-# Manual pages are those of any version.
+# Manual pages are those of any version. Numbers of keys are noted as long as there are keys.
 uninstall:
 	$(foreach f,$(files) $(agents),rm -f '$d$(call part,3,$f)'$(line)	)
 	rm -f '$d$(man)'/man8/rnbdadm.8 '$d$(man)'/man8/rnbdadm-*.8 '$d$(man)'/man5/rnbd.conf.5
 	$(foreach f,$(edited),! cmp -s $(call part,1,$f) '$d$(call part,2,$f)' || rm '$d$(call part,2,$f)'$(line)	)
+	[ ! -d '$d/etc/rnbd/keys.d' ] || rmdir --ignore-fail-on-non-empty '$d/etc/rnbd/keys.d'
+	[ -d '$d/etc/rnbd/keys.d' ] || rm -f '$d/etc/rnbd/keys.last'
 	$(foreach folder,$(folders),[ ! -d '$d$(folder)' ] || rmdir --ignore-fail-on-non-empty '$d$(folder)'$(line)	)

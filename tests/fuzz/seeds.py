@@ -198,6 +198,7 @@ def seeds():
         "policy": "min-latency\n",
         "number": "-1\n",
         "hex": "0xffff\n",
+        "mount": "40 1 0:41 /@ / rw shared:1 master:2 - btrfs /dev/sda2 rw,subvol=/@",
         "mpath": "mpath-35000c500a0000001",
         "kpartx": "part1-mpath-eui.0011223344556677",
         "crypt": "CRYPT-LUKS2-0123456789abcdef0123456789abcdef-home",

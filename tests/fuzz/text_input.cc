@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-// What administrators write: map_device, addresses, policies, numbers, uuids of disks. Input: the
-// text.
+// What administrators write: map_device, addresses, policies, numbers, uuids of disks; and lines of
+// mountinfo, which has their names. Input: the text.
 #include "fuzz.hh"
 
 #include <cxxrt/text.hh>
 #include <rnbd/pure/device_path.hh>
 #include <rnbd/pure/disk_identity.hh>
+#include <rnbd/pure/local_use.hh>
 #include <rnbd/pure/map_options.hh>
 #include <rnbd/pure/names.hh>
 #include <rtrs/pure/address.hh>
@@ -98,6 +99,17 @@ void identity(TextView text)
 	(void)rnbd::kind_of_disk(text);
 }
 
+void local_use(TextView text)
+{
+	if (auto use = rnbd::parse_local_use(text); use.ok())
+		MUST(text == TextView::of(rnbd::to_text(use.value())));
+	if (auto number = rnbd::parse_device_number(text); number.ok())
+		MUST(number->major <= 0x7fffffff && number->minor <= 0x7fffffff);
+	if (auto mount = rnbd::parse_mount(text); mount.ok())
+		MUST(!mount->point.empty() && !mount->source.empty() &&
+		     mount->point.data() < mount->source.data());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
@@ -108,6 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	path(text);
 	numbers(text);
 	identity(text);
+	local_use(text);
 
 	std::size_t comma = text.find(',');
 	std::vector<char> memory(rnbd::kPathSize);

@@ -6,6 +6,8 @@ using namespace rnbd;
 
 TEST(LocalUse, Words)
 {
+	EXPECT_EQ(parse_local_use(TextView("exclusive")).value(), LocalUse::Exclusive);
+	EXPECT_EQ(parse_local_use(TextView("shared")).value(), LocalUse::Shared);
 	for (LocalUse use : kLocalUses) {
 		const Result<LocalUse> parsed = parse_local_use(TextView::of(to_text(use)));
 		ASSERT_TRUE(parsed.ok());
@@ -21,7 +23,7 @@ TEST(LocalUse, DeviceNumbers)
 	ASSERT_TRUE(number.ok());
 	EXPECT_EQ(number.value(), (DeviceNumber{259, 1048575}));
 	for (const char *wrong :
-	     {"", ":", "8:", ":1", "8", "8:1:2", "8:-1", "a:1", "8: 1", "99999999999:1"})
+	     {"", ":", "8:", ":1", "8", "8:1:2", "8:-1", "-1:1", "a:1", "8: 1", "99999999999:1"})
 		EXPECT_EQ(parse_device_number(TextView::of(wrong)).code(), -EINVAL) << wrong;
 }
 
@@ -43,6 +45,7 @@ TEST(LocalUse, Mounts)
 	     "/",
 	     "/dev/sda2"},
 	    {"41 1 0:5 / - rw - devtmpfs udev rw", {0, 5}, "-", "udev"},
+	    {"41 1 0:5 - /dev rw - devtmpfs udev rw", {0, 5}, "/dev", "udev"},
 	};
 	for (const auto &c : cases) {
 		const Result<Mount> mount = parse_mount(TextView::of(c.line));

@@ -43,8 +43,6 @@ constexpr Result<DeviceNumber> parse_device_number(TextView t)
 	constexpr int kMost = 0x7fffffff;
 	t = cxxrt::trim_newline(t);
 	const usize colon = t.find(':');
-	if (colon == t.size())
-		return err::einval;
 	Result<int> major = cxxrt::parse_int(t.first(colon), 0, kMost);
 	Result<int> minor = cxxrt::parse_int(t.skip(colon + 1), 0, kMost);
 	if (!major.ok() || !minor.ok())

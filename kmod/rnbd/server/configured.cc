@@ -242,6 +242,15 @@ Status ConfiguredExport::store_addresses(TextView text)
 	});
 }
 
+Status ConfiguredExport::store_local_use(TextView text)
+{
+	const LocalUse use = TRY(parse_local_use(text));
+	return change([&]() -> Status {
+		local_use_ = use;
+		return {};
+	});
+}
+
 Status ConfiguredExport::store_enable(TextView text)
 {
 	Result<int> on = cxxrt::parse_int(text, 0, 1);

@@ -17,7 +17,7 @@ struct WrCounters {
 	cxxrt::u64 signaled;	  // work requests that asked for a completion
 	cxxrt::u64 send_completions; // completions of send queues
 	cxxrt::u64 recv_completions;
-	cxxrt::u64 wakes; // work requests for queues that stood still, among them all
+	cxxrt::u64 wakes; // of the work requests: those that woke a queue which stood still
 };
 
 struct WrCounterRow {

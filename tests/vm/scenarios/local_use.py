@@ -60,7 +60,7 @@ def used_by_the_server(lab: Lab, disk: str) -> None:
     job = lab.server.spawn("rm -f /tmp/held\n" + hold % 600, 900)
     rnbd.wait_until(lab.server, "[ -s /tmp/held ]", 30, "a program has the disk")
     rnbd.equal(map_error(lab, "one"), "EBUSY", "mapping what a program has exclusively")
-    lab.server.run("dmesg | grep -q 'one: Not opened for vm: .*: a program has it exclusively'\npkill perl")
+    lab.server.run("dmesg | grep -q 'one: Not opened for vm: .*: what no list .* has it exclusively'\npkill perl")
     lab.server.wait(job)
 
 

@@ -231,4 +231,10 @@ def run(lab: Lab) -> None:
     states_of_export(lab, export)
     export.call("stop", SUCCESS)
     export.call("stop", SUCCESS)
+    # The agent loads the module for exports alone.
+    disk.call("stop", SUCCESS)
+    rnbd.unload_server(lab)
+    export.call("start", SUCCESS)
+    rnbd.equal(rnbd.read(lab.server, "/sys/module/rnbd_server/parameters/exports_only"), "Y", "exports_only")
+    export.call("stop", SUCCESS)
     lab.server.run("dmsetup remove --noudevsync one")

@@ -208,10 +208,6 @@ void set_what_follows(Call &call, const MapRequest &request, const Device &devic
 	call.say(fmt::format("session {}: {}", request.session, text));
 }
 
-} // namespace
-
-namespace {
-
 // The server says that it refuses, and never why: what this side can see of it.
 std::string reason_to_deny(const Host &host, const MapRequest &request)
 {

@@ -375,11 +375,24 @@ TEST(FailureLimit, WhoHasProvenItIsKeptOutByNobody)
 	EXPECT_FALSE(limit.allows(host(9), 2, {}));
 	EXPECT_TRUE(limit.allows(host(9), 2 + kMsPerStranger, {}));
 	EXPECT_TRUE(limit.allows(host(1), 2, {.same = 1, .strangers = kStrangersAtOnce}));
-	// Its own failures count for itself, and for no stranger.
-	for (u32 i = 0; i < kFailuresAtOnce; i++)
+	// What fails in its name neither locks it out, whoever sent it, nor counts for strangers.
+	for (u32 i = 0; i < 2 * kFailuresAtOnce; i++)
 		(void)limit.failed(host(1), 2);
-	EXPECT_FALSE(limit.allows(host(1), 2, {}));
+	EXPECT_TRUE(limit.allows(host(1), 2, {.same = kAskingAtOnce}));
+	EXPECT_TRUE(limit.allows_more(host(1), 2));
 	EXPECT_TRUE(limit.allows(host(9), 2 + kMsPerStranger, {}));
+}
+
+// Of a network's hosts none is taken for another by what it writes.
+TEST(FailureLimit, ANeighbourIsNotAnother)
+{
+	Limit limit;
+	Limit::Address named = host(1);
+	named.neighbour[5] = 7;
+	for (u32 i = 0; i < kFailuresAtOnce; i++)
+		(void)limit.failed(named, 0);
+	EXPECT_FALSE(limit.allows(named, 0, {}));
+	EXPECT_TRUE(limit.allows(host(1), 0, {}));
 }
 
 TEST(FailureLimit, WhoHasNotComeForLongestIsAStrangerAgain)

@@ -20,7 +20,6 @@ SessionLoad sessions(u32 count)
 		.of_host = count,
 		.ended = 0,
 		.ended_of_host = 0,
-		.half_open = 0,
 		.half_open_of_host = 0,
 		.bytes_per_session = 64 << 20,
 		.memory = u64{4} << 30};
@@ -136,15 +135,25 @@ TEST(PathQuota, BoundsHandshakesWhateverTheAdministratorAllows)
 	PathLoad load = finished(500, 5000);
 	load.half_open_of_host = {kHalfOpenPathsPerHost, 64};
 	load.half_open = load.half_open_of_host;
-	EXPECT_EQ(check_path_quota(load, 1, kNoPathLimits), Quota::HalfOpen);
+	EXPECT_EQ(check_path_quota(load, 1, kNoPathLimits), Quota::HalfOpenOfHost);
 	load.half_open_of_host = {1, kHalfOpenConnectionsPerHost - 4};
 	EXPECT_EQ(check_path_quota(load, 4, kNoPathLimits), Quota::Fits);
-	EXPECT_EQ(check_path_quota(load, 5, kNoPathLimits), Quota::HalfOpen);
+	EXPECT_EQ(check_path_quota(load, 5, kNoPathLimits), Quota::HalfOpenOfHost);
 	load.half_open_of_host = {};
 	load.half_open = {kHalfOpenPaths, 0};
 	EXPECT_EQ(check_path_quota(load, 1, kNoPathLimits), Quota::HalfOpen);
 	load.half_open = {1, kHalfOpenConnections};
 	EXPECT_EQ(check_path_quota(load, 1, kNoPathLimits), Quota::HalfOpen);
+}
+
+// A further connection of a path that is there needs no room for a path.
+TEST(PathQuota, ConnectionsAreTakenOneByOne)
+{
+	const PathLimits limits{
+	    .paths = 1, .paths_per_host = 1, .connections = 10, .connections_per_host = 0};
+	EXPECT_EQ(check_path_quota(finished(1, 9), 1, limits), Quota::Paths);
+	EXPECT_EQ(check_path_quota(finished(1, 9), 1, limits, false), Quota::Fits);
+	EXPECT_EQ(check_path_quota(finished(1, 10), 1, limits, false), Quota::Connections);
 }
 
 TEST(SessionQuota, TakesExactlyTheLimit)
@@ -188,26 +197,19 @@ TEST(SessionQuota, BoundsPinnedMemory)
 	EXPECT_EQ(check_session_quota(sessions(2), limits), Quota::PinnedMemory);
 }
 
-TEST(SessionQuota, LetsHalfOpenOnesPinAQuarter)
+TEST(SessionQuota, BoundsThoseThatBegin)
 {
-	SessionLoad load = sessions(20);
-	load.half_open = 15;
+	SessionLoad load = sessions(1);
+	load.half_open_of_host = kHalfOpenSessionsPerHost - 1;
 	EXPECT_EQ(check_session_quota(load, {}), Quota::Fits);
-	load.half_open = 16;
-	EXPECT_EQ(check_session_quota(load, {}), Quota::HalfOpen);
-	load.half_open = kHalfOpenSessionsPerHost;
 	load.half_open_of_host = kHalfOpenSessionsPerHost;
-	load.bytes_per_session = 1;
-	EXPECT_EQ(check_session_quota(load, {}), Quota::HalfOpen);
-	// Two always, on however small a machine.
-	load = sessions(1);
-	load.half_open = 1;
-	load.memory = 200 << 20;
-	EXPECT_EQ(check_session_quota(load, {}), Quota::Fits);
+	EXPECT_EQ(check_session_quota(load, {}), Quota::HalfOpenOfHost);
 }
 
 TEST(Quota, IsNamedByTheParameterToRaise)
 {
 	EXPECT_STREQ(to_text(Quota::PathsPerHost), "max_paths_per_host");
 	EXPECT_STREQ(to_text(Quota::PinnedMemory), "max_pinned_mb");
+	EXPECT_STREQ(to_text(Quota::Memory), "max_memory_mb");
+	EXPECT_STREQ(to_text(Quota::MemoryPerHost), "max_memory_per_host_mb");
 }

@@ -6,9 +6,14 @@
 // time gives back; as long as it has nothing left, its connection requests are refused before
 // anything is made for them. What an address that has failed asks for at the same time counts as
 // failed until it has proven something: else it would get as much as it likes whenever time has
-// given one back. The address is the one that packets go to, which is found out by
-// nobody who is not there, and not the one that the request says: otherwise one could lock others
-// out.
+// given one back.
+//
+// The address is a GID that the request's sender writes, since the connection manager tells no
+// other; answers go there. Over RoCE there is the neighbour that the packet came from, too. So an
+// attempt counts from when its sender has shown that it hears answers (ESTABLISHED) and not before:
+// requests in another host's name lead to none. What stays silent is bounded by pure/quota.hh,
+// apart from this. An address that has proven itself of late is exempt, so that nothing that is
+// sent in its name locks it out.
 //
 // An address that is not in the table has all its failures left. There is room for a number of
 // addresses; when it is used up, the one that needs its record least makes room. So whoever has
@@ -30,7 +35,7 @@ constexpr u32 kAskingAtOnce = 128;
 constexpr u32 kStrangersAtOnce = 128;
 constexpr u64 kMsPerStranger = 100;
 
-// Attempts that go on and have not proven anything yet.
+// Attempts that go on and have not proven anything yet, of senders that have heard an answer.
 struct Asking {
 	u32 same = 0;	   // of the address that asks
 	u32 strangers = 0; // of all strangers
@@ -42,17 +47,18 @@ template <u32 kPlaces = 64, u32 kKnown = 256> class FailureLimit {
 public:
 	struct Address {
 		u8 bytes[16];
+		u8 neighbour[6] = {}; // 0 where none is known
 		constexpr bool operator==(const Address &) const = default;
 	};
 
 	// Whether an attempt from there may begin beside those.
 	constexpr bool allows(const Address &from, u64 now, Asking asking) const
 	{
+		if (!is_stranger(from))
+			return true;
 		const u64 failed = failures_of(from, now);
 		if (failed ? failed + asking.same >= kFailuresAtOnce : asking.same >= kAskingAtOnce)
 			return false;
-		if (!is_stranger(from))
-			return true;
 		// Many may come at once when a server is back, as long as all of them prove it.
 		const u64 strange = strangers_.at(now, kMsPerStranger);
 		return !strange || strange + asking.strangers < kStrangersAtOnce;
@@ -61,7 +67,7 @@ public:
 	// Whether an attempt from there may go on with a further connection.
 	constexpr bool allows_more(const Address &from, u64 now) const
 	{
-		return failures_of(from, now) < kFailuresAtOnce;
+		return !is_stranger(from) || failures_of(from, now) < kFailuresAtOnce;
 	}
 
 	// An attempt from there has not proven anything. Whether the log should tell: not of each

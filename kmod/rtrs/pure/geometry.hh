@@ -73,6 +73,51 @@ constexpr Result<RegionSplit> split_chunks(QueueDepth depth, u32 max_pages, bool
 	return RegionSplit{count, depth.value / count};
 }
 
+// The page size that a region of chunks is registered with: the largest of those that the device
+// knows (a bit for each power of two) which a chunk has a whole number of. 0 if there is none of at
+// least a page of the machine. A device takes any other size for one that it knows, and lets its
+// peer write elsewhere.
+constexpr u32 region_page_size(u64 device_sizes, u32 chunk_size, u32 machine_page)
+{
+	for (u32 size = chunk_size; size >= machine_page && size; size >>= 1)
+		if (device_sizes & size)
+			return size;
+	return 0;
+}
+
+// Work requests of a connection's queues.
+struct QueuePlan {
+	u32 sends;
+	u32 receives;
+};
+
+// Of the service connection, whatever the session's queue is. Registrations of the handshake wait
+// for room; after it there are answers to a few messages, to heartbeats and to fences. Whoever
+// sends faster than that is received waits, as his adapter repeats. In-tree provides many times
+// that (protocol A.7), which is memory that nobody uses.
+constexpr u32 kServiceWrs = 256;
+constexpr u32 kServiceReceives = 128;
+// What rtrs-core adds to each queue.
+constexpr u32 kDrainRoom = 1;
+// Fewer sends than these serve no connection.
+constexpr u32 kFewestSends = 64;
+
+// Protocol A.7, and what the device has at the most. Where that is less, answers wait for room, and
+// a client that is ahead of the receives tries again. One more of the service connection's receives
+// is that of INFO_REQ.
+constexpr QueuePlan plan_queues(bool service, u32 depth, u32 sends_per_request, u32 device_wrs,
+				u32 device_cqes)
+{
+	const u32 wrs = device_wrs - kDrainRoom;
+	const u32 cqes = device_cqes - 2 * kDrainRoom;
+	QueuePlan plan{};
+	plan.receives = cxxrt::min_of(wrs, service ? kServiceReceives + 1 : depth);
+	plan.receives = cxxrt::min_of(plan.receives, cqes / 2);
+	plan.sends = cxxrt::min_of(wrs, service ? kServiceWrs : sends_per_request * depth);
+	plan.sends = cxxrt::min_of(plan.sends, cqes - plan.receives);
+	return plan;
+}
+
 // Connections of a client's path beside the service connection: one for each hardware queue, shared
 // if there are more of these than a server takes, and one for each polled queue.
 constexpr u32 irq_connections(u32 queues, u32 poll_queues)

@@ -2,12 +2,18 @@
 // What clients may hold of a server (protocol G.2, G.3-9): decisions about one path or session
 // more.
 //
-// A connection request costs the server queue pairs, regions, and for a new session all of its
-// chunks, and comes from anybody who can reach the port. Two sets of limits: the administrator's
-// for everything; and, derived from these, limits for what has not finished its handshake, which
-// the handshake timer bounds to 30 s. After a restart of the server all clients come at once, each
-// with all of its paths: so a host may connect all that it may have. Together, hosts may connect
-// half of what all may have, so that there is room left beside handshakes that nobody finishes.
+// A connection request costs the server a queue pair, and comes from anybody who can reach the
+// port. What is made is charged, and not what a request announces. Two sets of limits: the
+// administrator's for everything; and, derived from these, limits for what is half-open: what no
+// INFO_REQ that is believed has come for, which the handshake timer bounds to 30 s. After a restart
+// of the server all clients come at once, each with all of its paths: so a host may connect all
+// that it may have. Together, hosts may connect half of what all may have, so that there is room
+// left beside handshakes that nobody finishes. Hosts that have proven themselves by a key have the
+// same for themselves, which strangers cannot use up. Where no room is left, who comes takes the
+// place of the half-open path that was silent for the longest time, a second at least: a client
+// takes its next step within that.
+//
+// Memory has its own limits (memory_budget.hh). Sessions take theirs when INFO_REQ has come.
 #pragma once
 
 #include <rtrs/wire/constants.hh>
@@ -24,12 +30,12 @@ constexpr u32 kHalfOpenConnections = 2 * kHalfOpenConnectionsPerHost;
 // However narrow his limits are, which hold all the same: so these do not get in front of them.
 constexpr u32 kHalfOpenPathsAlways = 256;
 constexpr u32 kHalfOpenConnectionsAlways = 16384;
-// Of sessions none of whose paths was CONNECTED yet. Each client host has few sessions, and a
-// refused one tries again.
+// How long a half-open path is silent before it may give way to another.
+constexpr u64 kGivesWayAfterMs = 1000;
+// Of sessions for which no INFO_REQ has come. Each client host has few sessions, and a refused one
+// tries again.
 constexpr u32 kHalfOpenSessionsPerHost = 16;
-// However little memory there is, so many may be half-open.
-constexpr u32 kHalfOpenSessionsAlways = 2;
-// And so many of one host may have ended.
+// However little memory there is, so many sessions of one host may have ended.
 constexpr u32 kEndedSessionsAlways = 2;
 
 // Of one session's paths that are gone but for requests that a disk still has, which count for
@@ -79,6 +85,7 @@ constexpr PathLimits half_open_limits(const PathLimits &of_all)
 enum class Quota : u8 {
 	Fits,
 	HalfOpen,
+	HalfOpenOfHost,
 	Paths,
 	PathsPerHost,
 	Connections,
@@ -86,6 +93,8 @@ enum class Quota : u8 {
 	Sessions,
 	SessionsPerHost,
 	PinnedMemory,
+	Memory,
+	MemoryPerHost,
 };
 
 // For an administrator: the name of the module parameter to raise, where there is one.
@@ -96,6 +105,8 @@ constexpr const char *to_text(Quota q)
 		return "none";
 	case Quota::HalfOpen:
 		return "unfinished handshakes";
+	case Quota::HalfOpenOfHost:
+		return "unfinished handshakes of one address";
 	case Quota::Paths:
 		return "max_paths";
 	case Quota::PathsPerHost:
@@ -110,11 +121,27 @@ constexpr const char *to_text(Quota q)
 		return "max_sessions_per_host";
 	case Quota::PinnedMemory:
 		return "max_pinned_mb";
+	case Quota::Memory:
+		return "max_memory_mb";
+	case Quota::MemoryPerHost:
+		return "max_memory_per_host_mb";
 	}
 	return "?";
 }
 
-// Paths and their announced connections, which are queue pairs.
+// Whether it is a limit of one host: then only half-open paths of that one can make room.
+constexpr bool is_of_host(Quota q)
+{
+	return q == Quota::HalfOpenOfHost || q == Quota::PathsPerHost ||
+	       q == Quota::ConnectionsPerHost || q == Quota::MemoryPerHost;
+}
+// Whether it is one of half-open paths, of which one makes room at once by being half-open no more.
+constexpr bool is_half_open(Quota q)
+{
+	return q == Quota::HalfOpen || q == Quota::HalfOpenOfHost;
+}
+
+// Paths and their connections, which are queue pairs, as far as they are made.
 struct PathCount {
 	u32 paths = 0;
 	u32 connections = 0;
@@ -132,7 +159,8 @@ struct PathCount {
 	}
 };
 
-// What is there; `half_open` is part of `all`.
+// What is there; `half_open` is part of `all`, and of those only that stand as the one that asks
+// does: strangers, or hosts that have proven themselves.
 struct PathLoad {
 	PathCount all;
 	PathCount of_host;
@@ -140,18 +168,21 @@ struct PathLoad {
 	PathCount half_open_of_host;
 };
 
-// Whether a path of `connections` connections, half-open at first, may be made.
-constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const PathLimits &limits)
+// Whether so many connections may be added to a half-open path, or there is room for a new one that
+// announces so many.
+constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const PathLimits &limits,
+				 bool is_new = true)
 {
 	const PathLimits half_open = half_open_limits(limits);
-	if (!load.half_open.has_path(half_open.paths) ||
-	    !load.half_open_of_host.has_path(half_open.paths_per_host) ||
-	    !load.half_open.has_connections(connections, half_open.connections) ||
+	if ((is_new && !load.half_open_of_host.has_path(half_open.paths_per_host)) ||
 	    !load.half_open_of_host.has_connections(connections, half_open.connections_per_host))
+		return Quota::HalfOpenOfHost;
+	if ((is_new && !load.half_open.has_path(half_open.paths)) ||
+	    !load.half_open.has_connections(connections, half_open.connections))
 		return Quota::HalfOpen;
-	if (!load.all.has_path(limits.paths))
+	if (is_new && !load.all.has_path(limits.paths))
 		return Quota::Paths;
-	if (!load.of_host.has_path(limits.paths_per_host))
+	if (is_new && !load.of_host.has_path(limits.paths_per_host))
 		return Quota::PathsPerHost;
 	if (!load.all.has_connections(connections, limits.connections))
 		return Quota::Connections;
@@ -161,26 +192,21 @@ constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const Pa
 }
 
 struct SessionLoad {
-	u32 sessions;
-	u32 of_host; // begun by the same host
-	u32 ended;   // beside these: they hold nothing but memory, until a disk has answered
+	u32 sessions; // that have chunks, or are about to
+	u32 of_host;  // begun by the same host
+	u32 ended;    // beside these: they hold nothing but memory, until a disk has answered
 	u32 ended_of_host;
-	u32 half_open;
-	u32 half_open_of_host;
+	u32 half_open_of_host; // that have none, for one that has none either
 	u64 bytes_per_session; // the same for all
 	u64 memory;	       // of the machine
 };
 
-// Whether one more session may be made. Those that are half-open may pin a quarter of the memory,
-// and so may the ended ones of one host: one for each disk that hangs is the most that an honest
-// one has.
+// Whether one more session may begin, or have chunks. Ended ones of one host may pin a quarter of
+// the memory: one for each disk that hangs is the most that an honest one has.
 constexpr Quota check_session_quota(const SessionLoad &load, const SessionLimits &limits)
 {
 	if (load.half_open_of_host >= kHalfOpenSessionsPerHost)
-		return Quota::HalfOpen;
-	if (load.half_open >= kHalfOpenSessionsAlways &&
-	    (load.half_open + u64{1}) * load.bytes_per_session > load.memory / 4)
-		return Quota::HalfOpen;
+		return Quota::HalfOpenOfHost;
 	if (limits.sessions && load.sessions >= limits.sessions)
 		return Quota::Sessions;
 	if (limits.sessions_per_host && load.of_host >= limits.sessions_per_host)

@@ -32,13 +32,22 @@ inline bool same_host(const sockaddr_storage &a, const sockaddr_storage &b)
 	return false;
 }
 
-// Where the packets of a connection go to, unlike the address that its request says, which is
-// whatever the client writes.
-inline FailureLimit<>::Address real_address(const rdma_cm_id &id)
+// By which limits tell hosts apart.
+using Source = FailureLimit<>::Address;
+
+// Where the packets of a connection go to. The address in the private data of its request is what
+// the client writes, and so is the GID; but answers go to that. Over RoCE the connection manager
+// adds the link address of the neighbour that the packet's own source leads to, as this machine
+// knows it: so a host of the same network that names another one is none of that one's.
+inline Source source_of(const rdma_cm_id &id)
 {
-	FailureLimit<>::Address address = {};
-	if (id.route.path_rec) {
-		__builtin_memcpy(address.bytes, id.route.path_rec->dgid.raw, sizeof(address.bytes));
+	Source address = {};
+	if (const sa_path_rec *path = id.route.path_rec) {
+		__builtin_memcpy(address.bytes, path->dgid.raw, sizeof(address.bytes));
+		if (path->rec_type == SA_PATH_REC_TYPE_ROCE_V1 ||
+		    path->rec_type == SA_PATH_REC_TYPE_ROCE_V2)
+			__builtin_memcpy(address.neighbour, path->roce.dmac,
+					 sizeof(address.neighbour));
 		return address;
 	}
 	// Without InfiniBand's connection manager it is TCP's.

@@ -16,8 +16,7 @@ Path *Applicants::find(State &s, const ConnectRequestFields &fields, const rdma_
 {
 	for (Path &path : s.list)
 		if (!path.closing() && path.id() == fields.path &&
-		    path.proof()->from == real_address(id) &&
-		    path.ends().same_hosts(PathEnds::of(id)))
+		    path.proof()->from == source_of(id) && path.ends().same_hosts(PathEnds::of(id)))
 			return &path;
 	return nullptr;
 }
@@ -68,7 +67,7 @@ Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
 	get_random_bytes(exchange->nonce.bytes, sizeof(exchange->nonce.bytes));
 	// parse_connect_request() found that there is so much.
 	__builtin_memcpy(exchange->request, request.private_data, sizeof(exchange->request));
-	exchange->from = real_address(id);
+	exchange->from = source_of(id);
 	exchange->stranger = server.is_stranger(exchange->from);
 	if (life.lives || (sibling && sibling->proof()->life == SessionLife::Begins))
 		exchange->life = SessionLife::Joins;
@@ -111,13 +110,13 @@ Status Applicants::begin_session(Path &path)
 	});
 }
 
-Asking Applicants::asking(const FailureLimit<>::Address &from)
+Asking Applicants::asking(const Source &from)
 {
 	return list_.with([&](State &s) {
 		Asking asking;
 		for (Path &path : s.list) {
 			const Exchange &exchange = *path.proof();
-			if (READ_ONCE(exchange.state) == ServerAuth::Proven)
+			if (READ_ONCE(exchange.state) == ServerAuth::Proven || !path.heard())
 				continue;
 			asking.same += exchange.from == from;
 			asking.strangers += exchange.stranger;

@@ -32,8 +32,9 @@ public:
 	// The path has joined a session, which has its reference from here on. False if it is
 	// closing, and goes no further.
 	bool promote(Path &path);
-	// Attempts that have not proven anything yet, seen from there. May sleep.
-	Asking asking(const FailureLimit<>::Address &from);
+	// Attempts that have not proven anything yet, of who has heard an answer, seen from there.
+	// May sleep.
+	Asking asking(const Source &from);
 	// Nothing of the path is left; drops the list's reference.
 	void remove(Path &path);
 	void close_all();

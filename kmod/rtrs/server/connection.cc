@@ -18,16 +18,6 @@ constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
 constexpr u32 kMaxTogether = 64;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
-// Of the service connection, whatever the session's queue is. Registrations of the handshake wait
-// for room; after it there are answers to a few messages, to heartbeats and to fences. Whoever
-// sends faster than that is received waits, as his adapter repeats. In-tree provides many times
-// that (protocol A.7), which is memory that nobody uses.
-constexpr u32 kServiceWrs = 256;
-constexpr u32 kServiceReceives = 128;
-
-// What rtrs-core adds to each queue.
-constexpr u32 kDrainRoom = 1;
-
 } // namespace
 
 ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &counters)
@@ -41,35 +31,59 @@ ServerConnection::ServerConnection(Path &path, u16 cid, PerCpu<WrCounters> &coun
 	}
 }
 
-// Protocol A.7. The figures there have one place for draining, which rtrs-core adds. Where a device
-// has less, answers wait for room, and a client that is ahead of the receives tries again. One more
-// of the service connection's receives is that of INFO_REQ.
+bool ServerConnection::has_receive_memory() const
+{
+	return !ConnectionId{cid()}.is_service() && path_.capsules() &&
+	       settings().always_invalidate;
+}
+
+QueuePlan ServerConnection::plan() const
+{
+	const bool service = ConnectionId{cid()}.is_service();
+	const ib_device_attr &device = path_.device().attrs();
+	// A read is answered by data, invalidation and answer; with new keys there is one more work
+	// request to register it, and before that one to take the old one away.
+	u32 per_request = settings().always_invalidate ? 5 : 3;
+	if (!service && path_.has_gates())
+		per_request += Registration::kMaxGuards;
+	return plan_queues(service, settings().queue_depth(), per_request,
+			   static_cast<u32>(device.max_qp_wr), static_cast<u32>(device.max_cqe));
+}
+
+u64 ServerConnection::bytes() const
+{
+	return connection_bytes(plan(), has_receive_memory() ? kMaxCapsule : 0);
+}
+
 Status ServerConnection::open(rdma_cm_id *id)
 {
 	cm_id = id;
 	id->context = this;
 	id->event_handler = cm_event;
 
-	const bool service = ConnectionId{cid()}.is_service();
-	const u32 depth = settings().queue_depth();
-	const ib_device_attr &device = path_.device().attrs();
-	const u32 room = static_cast<u32>(device.max_qp_wr) - kDrainRoom;
-	const u32 cqes = static_cast<u32>(device.max_cqe) - 2 * kDrainRoom;
-	// A read is answered by data, invalidation and answer; with new keys there is one more work
-	// request to register it, and before that one to take the old one away.
-	u32 per_request = settings().always_invalidate ? 5 : 3;
-	if (!service && path_.has_gates()) {
+	if (!ConnectionId{cid()}.is_service() && path_.has_gates()) {
 		gate_ = TRY(make_box<ServerGate>(GFP_KERNEL, *this));
 		due_ = kAtGate;
 		expecting_ = kGate;
-		per_request += Registration::kMaxGuards;
 	}
+	// A device may have less room than its limit of work requests says, since these are of
+	// several sizes: then fewer do.
+	QueuePlan queues = plan();
+	for (;;) {
+		const Status s = create(id, queues);
+		if (s.ok() || !(s.error() == err::enomem || s.error() == err::einval) ||
+		    queues.sends / 2 < kFewestSends)
+			return s;
+		queues.sends /= 2;
+	}
+}
 
+Status ServerConnection::create(rdma_cm_id *id, const QueuePlan &queues)
+{
+	const bool service = ConnectionId{cid()}.is_service();
 	rtrs_queue_config config{};
-	config.recv_wrs = min_of(room, service ? kServiceReceives + 1 : depth);
-	config.recv_wrs = min_of(config.recv_wrs, cqes / 2);
-	config.send_wrs = min_of(room, service ? kServiceWrs : per_request * depth);
-	config.send_wrs = min_of(config.send_wrs, cqes - config.recv_wrs);
+	config.recv_wrs = queues.receives;
+	config.send_wrs = queues.sends;
 	config.send_sges = 1;
 	config.max_chain = max_service_chain();
 	if (!service) {
@@ -81,7 +95,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 			e.format(send_cqe(), lkey, PathRegions::access());
 		config.batch = on_batch;
 	}
-	config.signal_interval = min_of(depth, kMaxSignalInterval);
+	config.signal_interval = min_of(settings().queue_depth(), kMaxSignalInterval);
 	config.cq_vector = path_.vector_for(cid());
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
@@ -135,8 +149,7 @@ Status ServerConnection::post_info_recv()
 // Where a request has nothing to take back, its message lies in the chunk.
 Status ServerConnection::post_recvs()
 {
-	const bool service = ConnectionId{cid()}.is_service();
-	if (!service && path_.capsules() && settings().always_invalidate)
+	if (has_receive_memory())
 		TRY(capsules_.provide(path_.device(), *this, recvs_, capsule_received));
 	for (CapsuleReceives::Entry &entry : capsules_)
 		TRY(CapsuleReceives::post(qp, entry));
@@ -174,6 +187,7 @@ int ServerConnection::cm_event(rdma_cm_id *id, rdma_cm_event *event)
 	Path &path = con->path_;
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
+		path.on_heard();
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_CONNECT_ERROR:

@@ -14,6 +14,7 @@
 #include <cxxrt/plug.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/auth_proof.hh>
+#include <rtrs/pure/geometry.hh>
 #include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/capsule_receives.hh>
 #include <rtrs/server/gate.hh>
@@ -27,6 +28,8 @@ class ServerConnection : public Connection {
 public:
 	ServerConnection(Path &path, u16 cid, cxxrt::PerCpu<WrCounters> &counters);
 
+	// What its queues take of the machine.
+	u64 bytes() const;
 	// Creates the queues on `id`, which is the connection's from now on even if this fails.
 	// May sleep.
 	Status open(rdma_cm_id *id);
@@ -124,6 +127,9 @@ private:
 	static int cm_event(rdma_cm_id *id, rdma_cm_event *event);
 	static void qp_event(ib_event *event, void *context);
 
+	bool has_receive_memory() const;
+	QueuePlan plan() const;
+	Status create(rdma_cm_id *id, const QueuePlan &plan);
 	void count_one();
 	// receive.cc. kCapsules: receives have memory. The others return whether a request has
 	// come, which the path is entered for.

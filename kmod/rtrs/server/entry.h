@@ -18,8 +18,9 @@ struct rtrs_server_params {
 };
 
 /*
- * What clients may hold; 0 is no limit, and for max_pinned_mb three quarters of the memory. Any
- * value will do, at any time: it holds for what is asked for from then on.
+ * What clients may hold; 0 is no limit, for max_pinned_mb and max_memory_mb three quarters of the
+ * memory, for max_memory_per_host_mb three quarters of max_memory_mb. Any value will do, at any
+ * time: it holds for what is asked for from then on.
  */
 struct rtrs_server_limits {
 	unsigned int max_sessions;
@@ -30,6 +31,8 @@ struct rtrs_server_limits {
 	unsigned int max_connections_per_host;
 	unsigned int max_connections_per_path;
 	unsigned int max_pinned_mb;
+	unsigned int max_memory_mb;
+	unsigned int max_memory_per_host_mb;
 };
 
 /*

@@ -29,7 +29,7 @@ enum class SessionLife : u8 {
 
 struct Exchange {
 	ServerAuth state = ServerAuth::Undecided;
-	FailureLimit<>::Address from = {}; // where the client really is
+	FailureLimit<>::Address from = {}; // as far as it is known where the client is
 	bool stranger = false;		   // nobody there has proven anything of late
 	ServerNonce nonce = {};
 	SessionLife life = SessionLife::MayBegin; // under the lock of those who apply

@@ -322,6 +322,7 @@ Status Path::add_connection(rdma_cm_id *id, const rdma_conn_param &request,
 	Box<ServerConnection> box =
 	    TRY(make_box<ServerConnection>(GFP_KERNEL, *this, fields.cid.value, wr_counters_));
 	ServerConnection *con = box.get();
+	TRY(server_.admission().add_connection(admitted_, con->bytes()));
 	connections_[fields.cid.value] = cxxrt::move(box);
 	if (fields.cid.is_service())
 		heartbeat_handler_.con = con;

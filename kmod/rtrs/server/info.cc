@@ -42,6 +42,7 @@ void Path::on_info_request(ByteView message)
 		}
 		wanted_name_.assign(name->view());
 	}
+	on_heard();
 	info_at_ = jiffies;
 	__atomic_store_n(&info_due_, true, __ATOMIC_RELEASE);
 	info_.requeue_after(module_->control, 0);
@@ -72,8 +73,10 @@ void Path::run_info()
 // Proves once, and joins a session when it can. EAGAIN: not yet.
 Status Path::admit()
 {
-	if (exchange_->state != ServerAuth::Proven)
+	if (exchange_->state != ServerAuth::Proven) {
 		TRY(check_proof());
+		server_.admission().proven(admitted_);
+	}
 	return server_.admit(*this);
 }
 
@@ -96,18 +99,22 @@ Status Path::await_others()
 
 Status Path::become_connected()
 {
+	server_.admission().handshake_over(admitted_);
+	TRY(provide());
 	// Before anything tells the client that it may send.
 	for (auto &con : connections_)
 		TRY(con->post_recvs());
 	TRY(session_->bring_up(*this, wanted_name_.view()));
+	// Whatever waits for room in the queue waits before the path counts as connected.
+	TRY(register_all(*connections_[0]));
 	if (!move(ServerPathState::Connected))
 		return err::econnaborted;
-	server_.admission().handshake_over(admitted_);
 	TRY(send_info_response());
 	exchange_.reset();
 	standing_.queue_after(module_->control, kStandingInterval);
 	heartbeat_.start(connections_[0].get(), module_->io);
 	stalls_.queue_after(module_->io, kStallInterval);
+	WRITE_ONCE(announced_, true);
 	log_info(name(), "connected, session %s", session_->name());
 	return {};
 }
@@ -198,8 +205,6 @@ Status Path::register_all(ServerConnection &service)
 Status Path::send_info_response()
 {
 	ServerConnection &service = *connections_[0];
-	TRY(register_all(service));
-
 	const u32 count = regions_.count();
 	const InfoResponse header = make_info_response(count);
 	__builtin_memcpy(info_response_.data(), &header, sizeof(header));

@@ -63,6 +63,15 @@ MODULE_PARM_DESC(
     max_pinned_mb,
     "Memory for the chunks of all sessions in MiB; a session has sess_queue_depth chunks of "
     "max_chunk_size bytes; 0 for three quarters of the machine's memory (default: 0)");
+module_param_named(max_memory_mb, limits.max_memory_mb, uint, 0644);
+MODULE_PARM_DESC(
+    max_memory_mb,
+    "Memory in MiB that all clients together may make the server take, for queues, regions "
+    "and chunks, as estimated; 0 for three quarters of the machine's memory (default: 0)");
+module_param_named(max_memory_per_host_mb, limits.max_memory_per_host_mb, uint, 0644);
+MODULE_PARM_DESC(
+    max_memory_per_host_mb,
+    "The same for one client address; 0 for three quarters of what all may (default: 0)");
 
 static int set_auth(const char *text, const struct kernel_param *kp)
 {

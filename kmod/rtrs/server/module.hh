@@ -7,6 +7,7 @@
 #include <cxxrt/guarded.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/work.hh>
+#include <rtrs/pure/memory_budget.hh>
 #include <rtrs/pure/quota.hh>
 #include <rtrs/server/entry.h>
 #include <rtrs/server/key_lists.hh>
@@ -54,6 +55,12 @@ public:
 		    .sessions_per_host = READ_ONCE(live_.max_sessions_per_host),
 		    .pinned_bytes = u64{READ_ONCE(live_.max_pinned_mb)} << 20,
 		};
+	}
+	MemoryLimits memory(bool has_keys) const
+	{
+		return memory_limits(u64{totalram_pages()} << PAGE_SHIFT,
+				     u64{READ_ONCE(live_.max_memory_mb)} << 20,
+				     u64{READ_ONCE(live_.max_memory_per_host_mb)} << 20, has_keys);
 	}
 
 private:

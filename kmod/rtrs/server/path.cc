@@ -34,8 +34,8 @@ Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fie
 		state_.begin_applying();
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
-	admitted_.peer = ends_.client;
-	admitted_.connections = connection_count();
+	admitted_.source = source_of(id);
+	admitted_.stranger = server.is_stranger(admitted_.source);
 	// All connections of a path are spread anew; see vector_for().
 	vector_base_ = static_cast<int>(
 	    __atomic_fetch_add(&next_vector, connection_count(), __ATOMIC_RELAXED) & 0xffff);
@@ -56,7 +56,7 @@ Result<Ref<Path>> Path::create(Server &server, const rdma_cm_id &id,
 		return err::enomem;
 	Ref<Path> path = Ref<Path>::adopt(object);
 	// Before anything is allocated for it.
-	TRY(server.admission().enter(path->admitted_));
+	TRY(server.admission().enter(path->admitted_, path->connection_count()));
 	TRY(path->allocate(id.device));
 	return path;
 }
@@ -64,6 +64,14 @@ Result<Ref<Path>> Path::create(Server &server, const rdma_cm_id &id,
 void Path::start_handshake_timer()
 {
 	handshake_timer_.queue_after(module_->timers, msecs_to_jiffies(kConnectTimeoutMs));
+	server_.admission().may_give_way(admitted_, give_way, this);
+}
+
+// Under the admission's lock. The path is half-open, so its close work has not come to the end of
+// the handshake, behind which it cancels the timer.
+void Path::give_way(void *path)
+{
+	static_cast<Path *>(path)->handshake_timer_.requeue_after(module_->timers, 0);
 }
 
 // A path that applies closes meanwhile without a look at its session: close().
@@ -71,20 +79,18 @@ Status Path::join(Session &session, PathTag tag)
 {
 	session_ = Ref<Session>::share(&session);
 	tag_ = tag;
-	Status s = allocate_regions();
-	if (s.ok()) {
-		switch (session.open_paths().enter()) {
-		case OpenPaths::Entry::Ended:
-			s = kSessionEnded;
-			break;
-		case OpenPaths::Entry::Full:
-			s = err::econnreset;
-			break;
-		case OpenPaths::Entry::Entered:
-			return {};
-		}
+	Status s;
+	switch (session.open_paths().enter()) {
+	case OpenPaths::Entry::Ended:
+		s = kSessionEnded;
+		break;
+	case OpenPaths::Entry::Full:
+		s = err::econnreset;
+		break;
+	case OpenPaths::Entry::Entered:
+		return {};
 	}
-	forget_session();
+	session_.reset();
 	return s;
 }
 
@@ -97,15 +103,6 @@ bool Path::go_on()
 		return true;
 	session_->open_paths().leave();
 	return false;
-}
-
-// What is of its memory goes before it.
-void Path::forget_session()
-{
-	regions_.reset();
-	answers_.reset();
-	info_response_.reset();
-	session_.reset();
 }
 
 Status Path::allocate(ib_device *ibdev)
@@ -124,12 +121,24 @@ Status Path::allocate(ib_device *ibdev)
 	return {};
 }
 
+// The memory that the client reaches, its session's if it is the first path of that: when INFO_REQ
+// has come, in its work item, where a device that takes its time holds up no other client.
+Status Path::provide()
+{
+	TRY(session_->provide(admitted_.stranger));
+	has_slots_ = true;
+	return allocate_regions();
+}
+
 // What the client reaches, and learns by INFO_RSP.
 Status Path::allocate_regions()
 {
 	const bool invalidate = settings().always_invalidate;
 	ib_device *ibdev = device_.ibdev();
-	regions_ = TRY(PathRegions::create(device_, session_->chunks(), invalidate));
+	const RegionPlan plan = TRY(PathRegions::plan(device_, session_->chunks(), invalidate));
+	TRY(server_.admission().add_memory(
+	    admitted_, regions_bytes(plan.split.count, plan.pages(), settings().queue_depth())));
+	regions_ = TRY(PathRegions::create(device_, session_->chunks(), plan));
 	const usize info = exchange_ ? proven_info_response_size(regions_.count())
 				     : info_response_size(regions_.count());
 	info_response_ = TRY(DmaBuffer::create(ibdev, info, DMA_TO_DEVICE));
@@ -211,10 +220,11 @@ void Path::fail(const ib_wc &wc)
 	close();
 }
 
-// A path does not stay half-open for longer than its client would wait (protocol G.1-68).
+// A path does not stay half-open for longer than its client would wait (protocol G.1-68), nor as
+// long as another one that has no room otherwise would. It covers all until the heartbeat goes on.
 void Path::handshake_timeout()
 {
-	if (state() == ServerPathState::Connecting || state() == ServerPathState::Applying)
+	if (!closing() && !READ_ONCE(announced_))
 		refuse(Refusal::HandshakeTimeout, "handshake not finished in time");
 }
 
@@ -293,6 +303,8 @@ void Path::look_again()
 //  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
 void Path::run_close()
 {
+	// First, so that no other path queues the timer any more.
+	server_.admission().handshake_over(admitted_);
 	handshake_timer_.cancel_sync();
 	// It is this work that joins a session: behind it that does not change any more, and a
 	// path that is in none lacks everything that is one's.
@@ -305,7 +317,6 @@ void Path::run_close()
 	// Queued by the one above.
 	standing_.cancel_sync();
 	fence_.cancel_sync();
-	server_.admission().handshake_over(admitted_);
 
 	heartbeat_.stop();
 	stalls_.cancel_sync();
@@ -330,8 +341,9 @@ void Path::run_close()
 		if (con)
 			con->drop_pending();
 	if (session) {
-		for (RequestSlot &slot : *session)
-			slot.forget(*this);
+		if (has_slots_)
+			for (RequestSlot &slot : *session)
+				slot.forget(*this);
 		session->release_tag(*this);
 		session->take_down(*this);
 	}

@@ -52,8 +52,8 @@ public:
 					       const ConnectRequestFields &fields, u32 serial,
 					       u32 instance, cxxrt::Box<Exchange> exchange);
 	~Path();
-	// Gives it to the session, whose lock is held, and maps its chunks. Errors are those of the
-	// device and of memory, kSessionEnded, or ECONNRESET if too many are open. May sleep.
+	// Gives it to the session, whose lock is held. kSessionEnded, or ECONNRESET if too many are
+	// open.
 	Status join(Session &session, PathTag tag);
 	// It has joined, and is one like others from here on. False if it is closing: then it is no
 	// open one of the session any more.
@@ -159,6 +159,12 @@ public:
 		return asked_.fewer_connections ? asked_.connection_count : u16{0};
 	}
 	const PathEnds &ends() const { return ends_; }
+	// By which it is counted.
+	const Source &source() const { return admitted_.source; }
+	// Whether its client has heard an answer: it has taken one up, or sent a message. Any
+	// context.
+	bool heard() const { return READ_ONCE(heard_); }
+	void on_heard() { WRITE_ONCE(heard_, true); }
 	const PathDevice &device() const { return device_; }
 	HeartbeatTimer &heartbeat() { return heartbeat_; }
 	PathRegions &regions() { return regions_; }
@@ -219,12 +225,13 @@ private:
 	Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
 	     u32 instance, cxxrt::Box<Exchange> exchange);
 	Status allocate(ib_device *ibdev);
+	Status provide();
 	Status allocate_regions();
-	void forget_session();
 	// Likewise, traced.
 	bool move(ServerPathState to);
 
 	void handshake_timeout();
+	static void give_way(void *path);
 	static void heartbeat_lost(void *path);
 	void wake_stalled();
 
@@ -282,6 +289,9 @@ private:
 
 	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
 	Admitted admitted_;    // under the admission's lock
+	bool heard_ = false;
+	bool has_slots_ = false; // its session has them, and this path uses them; of info_
+	bool announced_ = false; // INFO_RSP is posted, and all that watches the path has begun
 	PathDevice device_;
 	DmaBuffer info_request_;
 	DmaBuffer info_response_;

@@ -2,6 +2,8 @@
 // Mapping of a session's chunks for the device of one path.
 #include <rtrs/server/path_regions.hh>
 
+#include <cxxrt/log.hh>
+
 using namespace cxxrt;
 
 namespace rtrs::server {
@@ -54,13 +56,40 @@ Status PathRegions::add_addresses(const Region &region, u32 first, u32 count, u3
 	return found == count ? Status() : Status(err::einval);
 }
 
-Result<PathRegions> PathRegions::create(const PathDevice &device, const ChunkPool &chunks,
-					bool always_invalidate)
+Result<RegionPlan> PathRegions::plan(const PathDevice &device, const ChunkPool &chunks,
+				     bool always_invalidate)
 {
 	const u32 chunk_size = chunks.chunk_size();
-	const u32 limit = static_cast<u32>(device.attrs().max_fast_reg_page_list_len);
-	const RegionSplit split = TRY(split_chunks(
-	    {chunks.count()}, limit > kSpare ? limit - kSpare : limit, always_invalidate));
+	const u32 page_size = region_page_size(device.attrs().page_size_cap, chunk_size, PAGE_SIZE);
+	if (!page_size) {
+		log_error_limited(dev_name(&device.ibdev()->dev),
+				  "the device registers no pages of %lu to %u bytes", PAGE_SIZE,
+				  chunk_size);
+		return err::eopnotsupp;
+	}
+	const u32 limit = device.attrs().max_fast_reg_page_list_len;
+	const u32 pages = limit > kSpare ? limit - kSpare : limit;
+	const u32 per_chunk = chunk_size / page_size;
+	if (pages < per_chunk) {
+		log_error_limited(
+		    dev_name(&device.ibdev()->dev),
+		    "a region of the device has room for %u pages of %u bytes, and not "
+		    "for a chunk of %u",
+		    pages, page_size, chunk_size);
+		return err::eopnotsupp;
+	}
+	return RegionPlan{
+	    .split = TRY(split_chunks({chunks.count()}, pages / per_chunk, always_invalidate)),
+	    .page_size = page_size,
+	    .pages_per_chunk = per_chunk,
+	};
+}
+
+Result<PathRegions> PathRegions::create(const PathDevice &device, const ChunkPool &chunks,
+					const RegionPlan &plan)
+{
+	const u32 chunk_size = chunks.chunk_size();
+	const RegionSplit split = plan.split;
 
 	PathRegions all;
 	all.ibdev_ = device.ibdev();
@@ -71,9 +100,8 @@ Result<PathRegions> PathRegions::create(const PathDevice &device, const ChunkPoo
 		const u32 first = i * split.chunks_per_region;
 		TRY(r.map(device.ibdev(), chunks, first, split.chunks_per_region));
 		TRY(all.add_addresses(r, first, split.chunks_per_region, chunk_size));
-		r.mr = TRY(MemoryRegion::create(device, IB_MR_TYPE_MEM_REG,
-						split.chunks_per_region + kSpare));
-		TRY(r.mr.map(r.table.sgl, r.mapped, chunk_size));
+		r.mr = TRY(MemoryRegion::create(device, IB_MR_TYPE_MEM_REG, plan.pages() + kSpare));
+		TRY(r.mr.map(r.table.sgl, r.mapped, plan.page_size));
 		// The key that the device gave out first may be guessed by whoever had it before.
 		r.mr.renew_key();
 		cond_resched();

@@ -14,14 +14,27 @@
 
 namespace rtrs::server {
 
+// How the chunks are registered with a device.
+struct RegionPlan {
+	RegionSplit split;
+	u32 page_size;
+	u32 pages_per_chunk;
+
+	u32 pages() const { return split.chunks_per_region * pages_per_chunk; }
+};
+
 class PathRegions {
 public:
 	PathRegions() = default;
+	// EOPNOTSUPP, with words in the log, for a device that knows no page size that fits, or has
+	// no room in a region for a chunk.
+	static Result<RegionPlan> plan(const PathDevice &device, const ChunkPool &chunks,
+				       bool always_invalidate);
 	// Maps all chunks and gives the regions their pages and first keys; nothing is registered
 	// with the device yet. ENOMEM, EINVAL if the device cannot map the chunks as they are. May
 	// sleep.
 	static Result<PathRegions> create(const PathDevice &device, const ChunkPool &chunks,
-					  bool always_invalidate);
+					  const RegionPlan &plan);
 	PathRegions(PathRegions &&o) = default;
 	PathRegions &operator=(PathRegions &&o) = default;
 

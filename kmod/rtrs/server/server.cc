@@ -38,13 +38,18 @@ Server::Found Server::find_locked(Sessions &s, const Uuid &id, bool proven)
 	return found;
 }
 
-Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
+// What has no memory yet counts among what begins only.
+Status Server::check_quota(Sessions &s, const Source &source, bool begins)
 {
 	SessionLoad load{};
 	load.bytes_per_session = u64{settings().chunk_size()} * settings().queue_depth();
 	load.memory = u64{totalram_pages()} << PAGE_SHIFT;
 	for (const Session &session : s.list) {
-		const bool same = same_host(session.founder(), founder);
+		const bool same = session.source() == source;
+		if (!session.pins) {
+			load.half_open_of_host += begins && same && !session.ended();
+			continue;
+		}
 		if (session.ended()) {
 			load.ended++;
 			load.ended_of_host += same;
@@ -52,16 +57,18 @@ Status Server::check_quota(Sessions &s, const sockaddr_storage &founder)
 			load.sessions++;
 			load.of_host += same;
 		}
-		load.half_open += session.half_open;
-		load.half_open_of_host += session.half_open && same;
 	}
-	return refuse_over(check_session_quota(load, module_->limits.sessions()));
+	const Quota quota = check_session_quota(load, module_->limits.sessions());
+	if (quota == Quota::HalfOpenOfHost)
+		admission_.make_room(source);
+	return refuse_over(quota);
 }
 
 Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 					    const rdma_cm_id &id)
 {
-	const PathEnds ends = PathEnds::of(id);
+	const Source source = source_of(id);
+	const bool stranger = is_stranger(source);
 	Ref<Session> found;
 	TRY(sessions_.with([&](Sessions &s) -> Status {
 		Found here = find_locked(s, fields.session, false);
@@ -76,15 +83,15 @@ Result<Ref<Session>> Server::find_or_create(const ConnectRequestFields &fields,
 		// cid 0 comes first: its path failed meanwhile, and the session with it.
 		if (!fields.cid.is_service())
 			return err::econnreset;
-		return check_quota(s, ends.client);
+		TRY(admission_.fits(source, stranger, Session::memory(*this)));
+		return check_quota(s, source, true);
 	}));
 	if (found)
 		return found;
 
-	// The chunks are allocated without the lock, which other clients need meanwhile (protocol
-	// G.1-11); so another connection of this client can have been faster.
-	return add(TRY(Session::create(*this, fields.session, get_random_u32(), nullptr,
-				       ends.client, ibdev_to_node(id.device))));
+	// Another connection of this client can be faster.
+	return add(TRY(Session::create(*this, fields.session, get_random_u32(), nullptr, source,
+				       ibdev_to_node(id.device))));
 }
 
 // The one that is there now, if another one was faster.
@@ -95,7 +102,6 @@ Result<Ref<Session>> Server::add(Ref<Session> fresh)
 		found = move(find_locked(s, fresh->id(), fresh->key() != nullptr).session);
 		if (found)
 			return {};
-		TRY(check_quota(s, fresh->founder()));
 		s.list.push_back(*fresh);
 		s.alive++;
 		found = fresh;
@@ -122,9 +128,9 @@ Status Server::admit(Path &path)
 	if (!session) {
 		TRY(applicants_.begin_session(path));
 		TRY(sessions_.with(
-		    [&](Sessions &s) { return check_quota(s, path.ends().client); }));
+		    [&](Sessions &s) { return check_quota(s, path.source(), false); }));
 		session = TRY(add(TRY(Session::create(*this, path.asked().session, path.instance(),
-						      &path.key()->name, path.ends().client,
+						      &path.key()->name, path.source(),
 						      ibdev_to_node(path.device().ibdev())))));
 	}
 	// REP spoke of one that has ended, or of one that another path was to begin.
@@ -142,32 +148,33 @@ Status Server::admit(Path &path)
 void Server::remove_applicant(Path &path)
 {
 	// What came instead of a proof, if anything, costs as much as a wrong one: whoever has no
-	// key would send that. Not if it was this side that could not answer.
+	// key would send that. Not if it was this side that could not answer, nor if nobody has
+	// heard the answer: then the request may have come in another host's name.
 	const Exchange &exchange = *path.proof();
-	if (exchange.state == ServerAuth::Challenged && exchange.challenged)
+	if (exchange.state == ServerAuth::Challenged && exchange.challenged && path.heard())
 		(void)proof_failed(exchange.from);
 	applicants_.remove(path);
 	gone_.wake_all();
 }
 
-bool Server::proof_failed(const FailureLimit<>::Address &from)
+bool Server::proof_failed(const Source &from)
 {
 	return failures_.with([&](auto &limit) { return limit.failed(from, now_ms()); });
 }
 
-void Server::proof_was_right(const FailureLimit<>::Address &from)
+void Server::proof_was_right(const Source &from)
 {
 	failures_.with([&](auto &limit) { limit.proven(from, now_ms()); });
 }
 
-bool Server::is_stranger(const FailureLimit<>::Address &from)
+bool Server::is_stranger(const Source &from)
 {
 	return failures_.with([&](auto &limit) { return limit.is_stranger(from); });
 }
 
 bool Server::may_ask(const rdma_cm_id &id, ConnectionId cid)
 {
-	const FailureLimit<>::Address from = real_address(id);
+	const Source from = source_of(id);
 	if (!cid.is_service())
 		return failures_.with(
 		    [&](auto &limit) { return limit.allows_more(from, now_ms()); });
@@ -207,9 +214,14 @@ void Server::release_name(Session &session)
 	sessions_.with([&](Sessions &) { session.claimed_name.assign({}); });
 }
 
-void Server::opened(Session &session)
+Status Server::may_pin(Session &session)
 {
-	sessions_.with([&](Sessions &) { session.half_open = false; });
+	return sessions_.with([&](Sessions &s) -> Status {
+		if (!session.pins)
+			TRY(check_quota(s, session.source(), false));
+		session.pins = true;
+		return {};
+	});
 }
 
 void Server::unlist(Session &session)

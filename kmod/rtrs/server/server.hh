@@ -43,8 +43,8 @@ public:
 
 	// The session that the request names and that has not ended, made if it is the session's
 	// first connection (protocol A.8), or the first since its last one has ended: ENXIO if it
-	// names none and is no first one, EBUSY, EUSERS or ENOMEM over a quota. Never one that was
-	// founded by a proof. May sleep.
+	// names none and is no first one, EUSERS or ENOMEM over a quota. Never one that was founded
+	// by a proof. May sleep.
 	Result<cxxrt::Ref<Session>> find_or_create(const ConnectRequestFields &fields,
 						   const rdma_cm_id &id);
 	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has
@@ -54,8 +54,9 @@ public:
 	cxxrt::Ref<Session> find_by_name(TextView name);
 	// Of a session that has ended, and of which nothing is seen any more.
 	void release_name(Session &session);
-	// The session has a CONNECTED path and leaves the quota of half-open ones.
-	void opened(Session &session);
+	// Whether the session may have its memory: EUSERS or ENOMEM over a quota. From then on it
+	// counts as one that has.
+	Status may_pin(Session &session);
 	// By the session's end, before and after it is freed.
 	void unlist(Session &session);
 	void session_gone();
@@ -78,10 +79,10 @@ public:
 	bool promote(Path &path) { return applicants_.promote(path); }
 	void remove_applicant(Path &path);
 	// An attempt from there has not proven anything; whether the log should tell. Any context.
-	bool proof_failed(const FailureLimit<>::Address &from);
+	bool proof_failed(const Source &from);
 	// One has: no flood of others keeps who is there out from now on. Any context.
-	void proof_was_right(const FailureLimit<>::Address &from);
-	bool is_stranger(const FailureLimit<>::Address &from);
+	void proof_was_right(const Source &from);
+	bool is_stranger(const Source &from);
 
 private:
 	using SessionList = cxxrt::List<Session, &Session::server_node>;
@@ -114,7 +115,7 @@ private:
 	};
 	static Found find_locked(Sessions &s, const Uuid &id, bool proven);
 	Result<cxxrt::Ref<Session>> add(cxxrt::Ref<Session> fresh);
-	Status check_quota(Sessions &s, const sockaddr_storage &founder);
+	Status check_quota(Sessions &s, const Source &source, bool begins);
 
 	const rtrs_srv_ops ops_;
 	Admission admission_;

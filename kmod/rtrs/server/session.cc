@@ -9,8 +9,8 @@ using namespace cxxrt;
 
 namespace rtrs::server {
 
-Session::Session(Server &server, const Uuid &id, u32 instance, const sockaddr_storage &founder)
-    : server_(server), id_(id), instance_(instance), founder_(founder),
+Session::Session(Server &server, const Uuid &id, u32 instance, const Source &source, int node)
+    : server_(server), id_(id), instance_(instance), source_(source), node_(node),
       last_serial_(get_random_u32())
 {
 }
@@ -18,22 +18,53 @@ Session::Session(Server &server, const Uuid &id, u32 instance, const sockaddr_st
 Session::~Session() = default;
 
 Result<Ref<Session>> Session::create(Server &server, const Uuid &id, u32 instance,
-				     const KeyName *key, const sockaddr_storage &founder, int node)
+				     const KeyName *key, const Source &source, int node)
 {
-	Session *object = new (GFP_KERNEL) Session(server, id, instance, founder);
+	Session *object = new (GFP_KERNEL) Session(server, id, instance, source, node);
 	if (!object)
 		return err::enomem;
 	Ref<Session> session = Ref<Session>::adopt(object);
 	if (key)
 		session->key_ = TRY(make_box<KeyName>(GFP_KERNEL, *key));
-	const u32 depth = settings().queue_depth();
-	session->chunks_ = TRY(ChunkPool::create(depth, settings().chunk_size(), node));
-	session->slots_ = TRY(Array<RequestSlot>::create(depth));
-	const usize area = ALIGN(server.ops().op_size, L1_CACHE_BYTES);
-	session->areas_ = TRY(Array<u8>::create(depth * area));
-	for (u32 i = 0; i < depth; i++)
-		session->slots_[i].init(*session, {i}, session->areas_.data() + i * area);
 	return session;
+}
+
+// Not at a connection request, which anybody sends: INFO_REQ has come, and with a key the proof. So
+// the server's lock is not held, which other clients need meanwhile (protocol G.1-11).
+Status Session::provide(bool stranger)
+{
+	LockGuard serialised(provide_lock_);
+	if (provided_)
+		return {};
+	TRY(server_.may_pin(*this));
+	held_.source = source_;
+	held_.stranger = stranger;
+	held_.bytes = memory(server_);
+	TRY(server_.admission().enter_memory(held_));
+	TRY(allocate());
+	provided_ = true;
+	return {};
+}
+
+u64 Session::memory(const Server &server)
+{
+	const u32 slot = sizeof(RequestSlot) + ALIGN(server.ops().op_size, L1_CACHE_BYTES);
+	return session_bytes(settings().queue_depth(), settings().chunk_size(), slot);
+}
+
+Status Session::allocate()
+{
+	const u32 depth = settings().queue_depth();
+	const usize area = ALIGN(server_.ops().op_size, L1_CACHE_BYTES);
+	// Slots know where theirs is.
+	chunks_ = TRY(ChunkPool::create(depth, settings().chunk_size(), node_));
+	Array<RequestSlot> slots = TRY(Array<RequestSlot>::create(depth));
+	Array<u8> areas = TRY(Array<u8>::create(depth * area));
+	for (u32 i = 0; i < depth; i++)
+		slots[i].init(*this, {i}, areas.data() + i * area);
+	slots_ = cxxrt::move(slots);
+	areas_ = cxxrt::move(areas);
+	return {};
 }
 
 // The last reference is gone. A session that lost the race of find_or_create(), or did not get its
@@ -44,6 +75,8 @@ void Session::destroy()
 	const bool listed = server_node.linked();
 	if (listed)
 		server.unlist(*this);
+	chunks_.reset();
+	server.admission().leave(held_);
 	delete this;
 	if (listed)
 		server.session_gone();
@@ -130,7 +163,6 @@ Status Session::bring_up(Path &path, TextView name)
 	user_up_ = true;
 	up_paths_++;
 	path.up = true;
-	server_.opened(*this);
 	return {};
 }
 

@@ -9,9 +9,10 @@
 // so a session dies with its last path. The last reference is dropped in process context; it takes
 // the session off the server's list and frees the chunks.
 //
-// Locks, outer first: Session::user_lock_, or the handler lock of a CM id; Session::lock_; Server's
-// lock; Admission's lock. user_lock_ is held while the user is called, who takes his time: nothing
-// of the connection manager, and nobody who only looks for a session or a path, takes it.
+// Locks, outer first: Session::user_lock_, provide_lock_, or the handler lock of a CM id;
+// Session::lock_; Server's lock; Admission's lock. user_lock_ is held while the user is called, who
+// takes his time: nothing of the connection manager, and nobody who only looks for a session or a
+// path, takes it.
 #pragma once
 
 #include <cxxrt/class_device.hh>
@@ -41,12 +42,18 @@ constexpr u32 kLeftHosts = 4;
 
 class Session : public cxxrt::RefCounted<Session>, public rtrs_srv_sess {
 public:
-	// `founder` is the host whose connection request makes it. ENOMEM. May sleep, for as long
-	// as it takes to zero the chunks.
-	// `key`: the name of the one that was proven, or null; `instance` is by chance.
+	// Without chunks and slots; these come by provide(), on `node`. `source` is the host whose
+	// connection request makes it. `key`: the name of the one that was proven, or null;
+	// `instance` is by chance. ENOMEM. May sleep.
 	static Result<cxxrt::Ref<Session>> create(Server &server, const Uuid &id, u32 instance,
-						  const KeyName *key,
-						  const sockaddr_storage &founder, int node);
+						  const KeyName *key, const Source &source,
+						  int node);
+	// Chunks and slots, for the first path that gets so far. EUSERS or ENOMEM over a quota,
+	// ENOMEM. May sleep, for as long as it takes to zero the chunks, and waits for another path
+	// that has begun to.
+	Status provide(bool stranger);
+	// How much that is.
+	static u64 memory(const Server &server);
 	~Session();
 	void destroy();
 
@@ -106,7 +113,7 @@ public:
 	const Uuid &id() const { return id_; }
 	// Tells this session from one that had the same id before (protocol J.1).
 	u32 instance() const { return instance_; }
-	const sockaddr_storage &founder() const { return founder_; }
+	const Source &source() const { return source_; }
 	// The name of the key by which it was founded (protocol J.3); null: by none.
 	const KeyName *key() const { return key_.get(); }
 	// Whether a session of that key, or of none, may end this one when it seems dead.
@@ -125,7 +132,7 @@ public:
 	OpenPaths &open_paths() { return open_paths_; }
 
 	cxxrt::ListNode server_node;			  // under the server's lock
-	bool half_open = true;				  // likewise: no path was CONNECTED yet
+	bool pins = false;				  // likewise: it has chunks, or is about to
 	bool closing = false;				  // likewise: the server closes
 	cxxrt::TextBuffer<kSessionNameSize> claimed_name; // likewise: "" or the name; free again
 							  // when nothing is seen of the session
@@ -133,7 +140,8 @@ public:
 private:
 	template <class L> using LockGuard = cxxrt::LockGuard<L>;
 
-	Session(Server &server, const Uuid &id, u32 instance, const sockaddr_storage &founder);
+	Session(Server &server, const Uuid &id, u32 instance, const Source &source, int node);
+	Status allocate();
 
 	Result<Path *> find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields);
 	// What a new path gets.
@@ -152,8 +160,12 @@ private:
 	Server &server_;
 	const Uuid id_;
 	const u32 instance_;
-	const sockaddr_storage founder_;
+	const Source source_;
+	const int node_;
 	cxxrt::Box<KeyName> key_; // set once, by create()
+	cxxrt::Mutex provide_lock_{cxxrt::lock_class<"rtrs_session_memory">()};
+	bool provided_ = false; // under it; then the following never change
+	Admitted held_;		// for them
 	ChunkPool chunks_;
 	cxxrt::Array<RequestSlot> slots_;
 	cxxrt::Array<u8> areas_;

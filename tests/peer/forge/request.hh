@@ -14,7 +14,7 @@ namespace peer {
 struct ForgedRequest {
 	in_addr from; // the packet's own source
 	in_addr to;
-	in_addr says; // the address, and GID, that the request says it comes from
+	in_addr says; // whose GID the request names; answers go there
 	uint16_t port = 1234;
 	uint32_t number; // of the attempt; another one for each
 	rtrs::ConnectRequest message;

@@ -206,6 +206,29 @@ TEST(SessionQuota, BoundsThoseThatBegin)
 	EXPECT_EQ(check_session_quota(load, {}), Quota::HalfOpenOfHost);
 }
 
+TEST(WaitingRequests, OfOneHostAreAsManyAsAPathHas)
+{
+	WaitingRequests waiting;
+	EXPECT_TRUE(may_wait(waiting, true));
+	waiting.of_host = kMaxPathConnections - 1;
+	EXPECT_TRUE(may_wait(waiting, true));
+	waiting.of_host = kMaxPathConnections;
+	EXPECT_FALSE(may_wait(waiting, true));
+	EXPECT_FALSE(may_wait(waiting, false));
+}
+
+TEST(WaitingRequests, OfStrangersLeaveRoomForOthers)
+{
+	WaitingRequests waiting{.all = kWaitingRequestsOfStrangers,
+				.strangers = kWaitingRequestsOfStrangers};
+	EXPECT_FALSE(may_wait(waiting, true));
+	EXPECT_TRUE(may_wait(waiting, false));
+	waiting.strangers = 0;
+	EXPECT_TRUE(may_wait(waiting, true));
+	waiting.all = kWaitingRequests;
+	EXPECT_FALSE(may_wait(waiting, false));
+}
+
 TEST(Quota, IsNamedByTheParameterToRaise)
 {
 	EXPECT_STREQ(to_text(Quota::PathsPerHost), "max_paths_per_host");

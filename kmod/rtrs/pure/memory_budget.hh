@@ -72,6 +72,10 @@ struct MemoryLimits {
 // Of clients with a hundred CPUs, on however small a machine, as long as that is not half of it.
 constexpr u64 kHalfOpenBytesAlways = u64{256} << 20;
 
+// Of what half-open paths may have, so much is kept free of those that are silent: for who comes
+// while they end.
+constexpr u64 kKeptOfShare = 4;
+
 // `max_bytes` and `max_of_host` are the administrator's; 0 is three quarters, of the machine's
 // memory and of what all may have. What is left is for the machine itself, and for other hosts.
 constexpr MemoryLimits memory_limits(u64 machine, u64 max_bytes, u64 max_of_host, bool has_keys)

@@ -9,9 +9,9 @@
 // of the server all clients come at once, each with all of its paths: so a host may connect all
 // that it may have. Together, hosts may connect half of what all may have, so that there is room
 // left beside handshakes that nobody finishes. Hosts that have proven themselves by a key have the
-// same for themselves, which strangers cannot use up. Where no room is left, who comes takes the
-// place of the half-open path that was silent for the longest time, a second at least: a client
-// takes its next step within that.
+// same for themselves, which strangers cannot use up. Where no room is left, the half-open path
+// that was silent for the longest time gives way, a second at least: a client takes its next step
+// within that. It counts until it is gone, and who comes waits for that.
 //
 // Memory has its own limits (memory_budget.hh). Sessions take theirs when INFO_REQ has come.
 #pragma once
@@ -32,6 +32,19 @@ constexpr u32 kHalfOpenPathsAlways = 256;
 constexpr u32 kHalfOpenConnectionsAlways = 16384;
 // How long a half-open path is silent before it may give way to another.
 constexpr u64 kGivesWayAfterMs = 1000;
+// How long a connection request waits for those that give way to be gone: queue pairs are drained
+// and destroyed within, also where a path without a carrier says no farewell for a second.
+constexpr u64 kRoomPatienceMs = 3000;
+// Connection requests that have come and that no work item has begun to work on: of one host as
+// many as a path has connections; of strangers half of all, so that there is room for others. Each
+// has an id of the connection manager and a copy of its message, less than 4 KiB. What comes beyond
+// is dropped without an answer, and its sender repeats it.
+constexpr u32 kWaitingRequests = 4096;
+constexpr u32 kWaitingRequestsOfStrangers = kWaitingRequests / 2;
+constexpr u32 kWaitingRequestsPerHost = kMaxPathConnections;
+// Hosts of strangers whose requests are worked on at a time. Hosts that have proven themselves have
+// work items of their own.
+constexpr int kStrangersServedAtOnce = 64;
 // Of sessions for which no INFO_REQ has come. Each client host has few sessions, and a refused one
 // tries again.
 constexpr u32 kHalfOpenSessionsPerHost = 16;
@@ -189,6 +202,19 @@ constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const Pa
 	if (!load.of_host.has_connections(connections, limits.connections_per_host))
 		return Quota::ConnectionsPerHost;
 	return Quota::Fits;
+}
+
+struct WaitingRequests {
+	u32 all = 0;
+	u32 strangers = 0;
+	u32 of_host = 0;
+};
+
+// Whether one more request may wait for its work item.
+constexpr bool may_wait(const WaitingRequests &waiting, bool stranger)
+{
+	return waiting.all < kWaitingRequests && waiting.of_host < kWaitingRequestsPerHost &&
+	       (!stranger || waiting.strangers < kWaitingRequestsOfStrangers);
 }
 
 struct SessionLoad {

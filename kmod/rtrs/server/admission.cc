@@ -11,7 +11,7 @@ using namespace cxxrt;
 namespace rtrs::server {
 namespace {
 
-// Paths that give way to one request: each makes room at once where that is what is lacking.
+// Paths that give way to one request at a time.
 constexpr u32 kMostGiveWay = 16;
 
 u64 admission_ms()
@@ -40,12 +40,15 @@ Status refuse_over(Quota quota)
 	}
 }
 
-Quota Admission::check(List &entries, const Claim &claim)
+// `without_leaving`: as if those were gone.
+Quota Admission::check(List &entries, const Claim &claim, bool without_leaving)
 {
 	const Admitted &asks = claim.entry;
 	PathLoad paths;
 	MemoryLoad memory;
 	for (const Admitted &e : entries) {
+		if (e.leaving && without_leaving)
+			continue;
 		const bool same = e.source == asks.source;
 		memory.all += e.bytes;
 		if (same)
@@ -79,85 +82,164 @@ Quota Admission::check(List &entries, const Claim &claim)
 }
 
 // Has the half-open path that was silent for the longest time end, of those that are counted where
-// the limit is. False if there is none.
-bool Admission::make_room(List &entries, const Claim &claim, Quota limit)
+// the limit is; what all have together is left by strangers, too, to who is none. False if there is
+// no such path.
+bool Admission::give_way_to(List &entries, const Claim &claim, Quota limit)
 {
 	const u64 now = admission_ms();
+	const Admitted &asks = claim.entry;
+	const auto counts = [&](const Admitted &e) {
+		if (is_of_host(limit))
+			return e.source == asks.source;
+		return is_half_open(limit) ? e.stranger == asks.stranger
+					   : e.stranger || !asks.stranger;
+	};
 	Admitted *oldest = nullptr;
 	for (Admitted &e : entries) {
-		if (!e.half_open || !e.give_way || &e == &claim.entry ||
-		    now < e.heard_at + kGivesWayAfterMs)
+		if (!e.half_open || e.leaving || !e.give_way || &e == &asks ||
+		    now < e.heard_at + kGivesWayAfterMs || !counts(e))
 			continue;
-		if (is_of_host(limit) ? !(e.source == claim.entry.source)
-				      : e.stranger != claim.entry.stranger)
-			continue;
-		if (!oldest || e.heard_at < oldest->heard_at)
+		// Of strangers first.
+		if (!oldest ||
+		    (e.stranger == oldest->stranger ? e.heard_at < oldest->heard_at : e.stranger))
 			oldest = &e;
 	}
 	if (!oldest)
 		return false;
-	oldest->half_open = false;
+	oldest->leaving = true;
 	oldest->give_way(oldest->owner);
+	// It may be waiting for room itself.
+	changed();
 	return true;
 }
 
-Status Admission::admit(List &entries, const Claim &claim)
+// The limit that is in the way even when all have left that are about to, and those that give way
+// now.
+Quota Admission::clear(List &entries, const Claim &claim)
 {
-	Quota quota = check(entries, claim);
-	for (u32 i = 0; quota != Quota::Fits && i < kMostGiveWay; i++) {
-		if (!make_room(entries, claim, quota))
-			break;
-		// What all may have is free only when that path is gone; whoever asks comes again.
-		if (!is_half_open(quota))
-			break;
-		quota = check(entries, claim);
+	for (u32 i = 0;; i++) {
+		const Quota quota = check(entries, claim, true);
+		if (quota == Quota::Fits || i == kMostGiveWay ||
+		    !give_way_to(entries, claim, quota))
+			return quota;
 	}
-	return refuse_over(quota);
+}
+
+// Ahead of the next one, so that a flood of one host, whose requests are served one after the
+// other, is not served at the pace at which paths end.
+void Admission::keep_room(List &entries, Admitted &entry)
+{
+	const u64 share = module_->limits.memory(rtrs_keys_able()).half_open;
+	const Claim next{entry, 0, share / kKeptOfShare, false};
+	for (u32 i = 0; i < kMostGiveWay; i++) {
+		const Quota quota = check(entries, next, true);
+		if (!is_half_open(quota) || !give_way_to(entries, next, quota))
+			return;
+	}
+}
+
+Admission::Look Admission::look(List &entries, const Claim &claim, Quota &quota)
+{
+	Admitted &entry = claim.entry;
+	if (entry.leaving)
+		return Look::Gone;
+	quota = check(entries, claim, false);
+	if (quota != Quota::Fits) {
+		const Quota left = clear(entries, claim);
+		if (left == Quota::Fits)
+			return Look::Soon;
+		quota = left;
+		return Look::Refused;
+	}
+	entry.bytes += claim.bytes;
+	// Those of a new path are announced only.
+	if (!claim.is_new)
+		entry.connections += claim.connections;
+	if (!entry.in) {
+		entry.in = this;
+		entries.push_back(entry);
+	}
+	if (entry.half_open)
+		keep_room(entries, entry);
+	return Look::Taken;
+}
+
+Status Admission::take(const Claim &claim)
+{
+	Quota quota = Quota::Fits;
+	switch (entries_.with([&](List &entries) { return look(entries, claim, quota); })) {
+	case Look::Taken:
+		return {};
+	case Look::Soon:
+		return err::eagain;
+	case Look::Refused:
+		return refuse_over(quota);
+	case Look::Gone:
+		break;
+	}
+	return err::econnreset;
+}
+
+Status Admission::take_or_wait(const Claim &claim)
+{
+	const u64 end = admission_ms() + kRoomPatienceMs;
+	for (;;) {
+		Quota quota = Quota::Fits;
+		u32 seen = 0;
+		const Look found = entries_.with([&](List &entries) {
+			const Look here = look(entries, claim, quota);
+			seen = changes_;
+			return here;
+		});
+		if (found == Look::Taken)
+			return {};
+		if (found == Look::Gone)
+			return err::econnreset;
+		const u64 now = admission_ms();
+		if (found == Look::Refused || now >= end || READ_ONCE(over_))
+			return refuse_over(quota);
+		(void)room_.wait_for(msecs_to_jiffies(static_cast<u32>(end - now)) + 1, [&] {
+			return READ_ONCE(changes_) != seen || READ_ONCE(over_);
+		});
+	}
+}
+
+// Under the lock.
+void Admission::changed()
+{
+	WRITE_ONCE(changes_, changes_ + 1);
+	room_.wake_all();
 }
 
 Status Admission::enter(Admitted &path, u32 announced)
 {
-	return entries_.with([&](List &entries) -> Status {
-		path.is_path = true;
-		path.half_open = true;
-		path.heard_at = admission_ms();
-		const u64 bytes = path_bytes(announced);
-		TRY(admit(entries, {path, announced, bytes, true}));
-		path.bytes = bytes;
-		entries.push_back(path);
-		return {};
-	});
+	path.is_path = true;
+	path.half_open = true;
+	path.heard_at = admission_ms();
+	return take_or_wait({path, announced, path_bytes(announced), true});
 }
 
 Status Admission::add_connection(Admitted &path, u64 bytes)
 {
-	return entries_.with([&](List &entries) -> Status {
-		path.heard_at = admission_ms();
-		TRY(admit(entries, {path, 1, bytes, false}));
-		path.connections++;
-		path.bytes += bytes;
-		return {};
-	});
+	entries_.with([&](List &) { path.heard_at = admission_ms(); });
+	return take_or_wait({path, 1, bytes, false});
 }
 
 Status Admission::add_memory(Admitted &path, u64 bytes)
 {
-	return entries_.with([&](List &entries) -> Status {
-		TRY(admit(entries, {path, 0, bytes, false}));
-		path.bytes += bytes;
-		return {};
-	});
+	return take({path, 0, bytes, false});
 }
 
 Status Admission::enter_memory(Admitted &session)
 {
-	return entries_.with([&](List &entries) -> Status {
-		if (session.node.linked())
-			return {};
-		TRY(admit(entries, {session, 0, session.bytes, false}));
-		entries.push_back(session);
+	if (session.in)
 		return {};
-	});
+	// What is to be taken is what the entry has when it is in.
+	const u64 bytes = exchange(session.bytes, u64{0});
+	const Status s = take({session, 0, bytes, false});
+	if (!s.ok())
+		session.bytes = bytes;
+	return s;
 }
 
 Status Admission::fits(const Source &source, bool stranger, u64 bytes)
@@ -165,8 +247,9 @@ Status Admission::fits(const Source &source, bool stranger, u64 bytes)
 	Admitted asks;
 	asks.source = source;
 	asks.stranger = stranger;
-	return entries_.with(
-	    [&](List &entries) { return admit(entries, {asks, 0, bytes, false}); });
+	return refuse_over(entries_.with([&](List &entries) {
+		return clear(entries, {asks, 0, bytes, false});
+	}));
 }
 
 void Admission::make_room(const Source &source)
@@ -174,7 +257,7 @@ void Admission::make_room(const Source &source)
 	Admitted asks;
 	asks.source = source;
 	entries_.with([&](List &entries) {
-		(void)make_room(entries, {asks, 0, 0, false}, Quota::HalfOpenOfHost);
+		(void)give_way_to(entries, {asks, 0, 0, false}, Quota::HalfOpenOfHost);
 	});
 }
 
@@ -194,17 +277,37 @@ void Admission::proven(Admitted &path)
 void Admission::handshake_over(Admitted &path)
 {
 	entries_.with([&](List &) {
+		if (path.leaving)
+			return;
 		path.half_open = false;
 		path.give_way = nullptr;
+	});
+}
+
+void Admission::ends(Admitted &path)
+{
+	entries_.with([&](List &) {
+		path.leaving = true;
+		path.give_way = nullptr;
+		changed();
 	});
 }
 
 void Admission::leave(Admitted &entry)
 {
 	entries_.with([&](List &entries) {
-		if (entry.node.linked())
-			entries.remove(entry);
+		if (!entry.in)
+			return;
+		entries.remove(entry);
+		entry.in = nullptr;
+		changed();
 	});
+}
+
+void Admission::end_waits()
+{
+	WRITE_ONCE(over_, true);
+	room_.wake_all();
 }
 
 } // namespace rtrs::server

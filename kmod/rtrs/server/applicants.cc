@@ -33,32 +33,41 @@ Path *Applicants::find_sibling(State &s, const Uuid &session)
 Status Applicants::connect(Server &server, rdma_cm_id *id, const rdma_conn_param &request,
 			   const ConnectRequestFields &fields)
 {
-	return list_.with([&](State &s) -> Status {
-		Path *path = find(s, fields, *id);
-		if (!fields.cid.is_service())
-			return path ? path->add_connection(id, request, fields)
-				    : Status(err::enoent);
-		if (path) {
+	const Ref<Path> path = TRY(find_or_begin(server, *id, request, fields));
+	return path->connect(id, request, fields);
+}
+
+Result<Ref<Path>> Applicants::find_or_begin(Server &server, const rdma_cm_id &id,
+					    const rdma_conn_param &request,
+					    const ConnectRequestFields &fields)
+{
+	if (!fields.cid.is_service())
+		return list_.with([&](State &s) -> Result<Ref<Path>> {
+			Path *path = find(s, fields, id);
+			if (!path)
+				return err::enoent;
+			return Ref<Path>::share(path);
+		});
+	// It may wait for its place, but not under the lock, nor for what is refused anyway.
+	TRY(server.may_begin(fields));
+	Box<Admitted> place = TRY(server.admit_path(id, fields));
+	return list_.with([&](State &s) -> Result<Ref<Path>> {
+		if (Path *path = find(s, fields, id)) {
 			if (!path->is_older_than(fields))
 				return err::econnreset;
 			// Of the same host, and neither has proven anything.
 			path->close();
 		}
-		path = TRY(begin(s, server, *id, request, fields));
-		const Status added = path->add_connection(id, request, fields);
-		// As in Session::connect().
-		if (!added.ok() && path->is_unused())
-			path->close();
-		return added;
+		return Ref<Path>::share(
+		    TRY(begin(s, server, id, request, fields, cxxrt::move(place))));
 	});
 }
 
 Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
-				 const rdma_conn_param &request, const ConnectRequestFields &fields)
+				 const rdma_conn_param &request, const ConnectRequestFields &fields,
+				 Box<Admitted> place)
 {
-	const Server::ProvenLife life = server.proven_life(fields.session);
-	if (!life.lives && !fields.first_connection && !(life.known && fields.fences))
-		return err::enxio;
+	const Server::ProvenLife life = TRY(server.may_begin(fields));
 	// Paths of one client come together, and are to be in one session, whichever is first.
 	Path *const sibling = life.lives ? nullptr : find_sibling(s, fields.session);
 
@@ -68,7 +77,7 @@ Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
 	// parse_connect_request() found that there is so much.
 	__builtin_memcpy(exchange->request, request.private_data, sizeof(exchange->request));
 	exchange->from = source_of(id);
-	exchange->stranger = server.is_stranger(exchange->from);
+	exchange->stranger = place->stranger;
 	if (life.lives || (sibling && sibling->proof()->life == SessionLife::Begins))
 		exchange->life = SessionLife::Joins;
 	const u32 instance = life.lives ? life.instance
@@ -77,8 +86,8 @@ Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
 	if (!s.last_serial)
 		s.last_serial = get_random_u32();
 	s.last_serial = next_serial(s.last_serial);
-	Ref<Path> path =
-	    TRY(Path::create(server, id, fields, s.last_serial, instance, move(exchange)));
+	Ref<Path> path = TRY(Path::create(server, id, fields, s.last_serial, instance,
+					  move(exchange), cxxrt::move(place)));
 	s.list.push_back(*path);
 	WRITE_ONCE(s.count, s.count + 1);
 	path->start_handshake_timer();

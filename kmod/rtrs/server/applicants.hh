@@ -16,16 +16,11 @@ class Applicants {
 public:
 	// A connection request of an attempt whose cid 0 was, or now is, challenged. ENOENT: of
 	// another connection than cid 0, and its attempt is not here; ENXIO as
-	// Server::find_or_create(). An error leaves the id with the caller; see
-	// Path::add_connection(). May sleep.
+	// Server::find_or_create(). An error leaves the id with the caller; see Path::connect().
+	// May sleep.
 	Status connect(Server &server, rdma_cm_id *id, const rdma_conn_param &request,
 		       const ConnectRequestFields &fields);
 
-	// Whether all connections of the path are there; then their number never changes.
-	bool is_complete(Path &path)
-	{
-		return list_.with([&](State &) { return path.all_accepted(); });
-	}
 	// Whether the path, which has proven who it is, begins the session that its REP speaks of.
 	// EAGAIN: another one is about to; kSessionEnded: it has ended, or was never begun.
 	Status begin_session(Path &path);
@@ -38,7 +33,7 @@ public:
 	// Nothing of the path is left; drops the list's reference.
 	void remove(Path &path);
 	void close_all();
-	// Waits until no connection request works on any path.
+	// Waits until no connection request puts a path on the list.
 	void await_connection_requests()
 	{
 		list_.with([](State &) {});
@@ -59,7 +54,11 @@ private:
 	static Path *find_sibling(State &s, const Uuid &session);
 	static bool same_session(const Path &a, const Path &b);
 	Result<Path *> begin(State &s, Server &server, const rdma_cm_id &id,
-			     const rdma_conn_param &request, const ConnectRequestFields &fields);
+			     const rdma_conn_param &request, const ConnectRequestFields &fields,
+			     cxxrt::Box<Admitted> place);
+	Result<cxxrt::Ref<Path>> find_or_begin(Server &server, const rdma_cm_id &id,
+					       const rdma_conn_param &request,
+					       const ConnectRequestFields &fields);
 
 	cxxrt::Guarded<State, cxxrt::Mutex> list_{cxxrt::lock_class<"rtrs_applicants">()};
 };

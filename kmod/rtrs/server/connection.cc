@@ -6,6 +6,7 @@
 #include <cxxrt/rcu.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/path.hh>
+#include <rtrs/server/requests.hh>
 #include <rtrs/server/session.hh>
 
 using namespace cxxrt;
@@ -55,12 +56,14 @@ u64 ServerConnection::bytes() const
 	return connection_bytes(plan(), has_receive_memory() ? kMaxCapsule : 0);
 }
 
-Status ServerConnection::open(rdma_cm_id *id)
+Status ServerConnection::adopt(rdma_cm_id *id)
 {
 	cm_id = id;
-	id->context = this;
-	id->event_handler = cm_event;
+	return Requests::hand_over(id, this, cm_event);
+}
 
+Status ServerConnection::open()
+{
 	if (!ConnectionId{cid()}.is_service() && path_.has_gates()) {
 		gate_ = TRY(make_box<ServerGate>(GFP_KERNEL, *this));
 		due_ = kAtGate;
@@ -70,7 +73,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 	// several sizes: then fewer do.
 	QueuePlan queues = plan();
 	for (;;) {
-		const Status s = create(id, queues);
+		const Status s = create(queues);
 		if (s.ok() || !(s.error() == err::enomem || s.error() == err::einval) ||
 		    queues.sends / 2 < kFewestSends)
 			return s;
@@ -78,7 +81,7 @@ Status ServerConnection::open(rdma_cm_id *id)
 	}
 }
 
-Status ServerConnection::create(rdma_cm_id *id, const QueuePlan &queues)
+Status ServerConnection::create(const QueuePlan &queues)
 {
 	const bool service = ConnectionId{cid()}.is_service();
 	rtrs_queue_config config{};
@@ -100,7 +103,7 @@ Status ServerConnection::create(rdma_cm_id *id, const QueuePlan &queues)
 	config.poll = IB_POLL_WORKQUEUE;
 	config.qp_event = qp_event;
 	recvs_ = service ? min_of(kServiceReceives, config.recv_wrs) : config.recv_wrs;
-	return create_queues(path_.device().get(), id, config);
+	return create_queues(path_.device().get(), cm_id, config);
 }
 
 Status ServerConnection::accept()
@@ -125,11 +128,14 @@ Status ServerConnection::accept()
 	param.private_data = &reply;
 	param.private_data_len = sizeof(reply);
 	param.rnr_retry_count = kRnrRetryCount;
-	TRY(Status::from_code(rdma_accept(cm_id, &param)));
-	accepted_ = true;
+	// Behind the REP the path's INFO may come, and end the exchange, before this returns.
 	if (path_.proof())
 		path_.proof()->challenged = true;
-	return {};
+	path_.accepts_one();
+	rdma_lock_handler(cm_id);
+	const int code = rdma_accept(cm_id, &param);
+	rdma_unlock_handler(cm_id);
+	return Status::from_code(code);
 }
 
 Status ServerConnection::post_info_recv()

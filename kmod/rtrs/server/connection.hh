@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // One connection of a path, as the server has it: receives, and answers that wait for room.
 //
-// The CM id belongs to the connection from the moment that Path::add_connection() made it;
+// The CM id belongs to the connection from the moment that Path::add_connection() gave it to it;
 // the path's close work destroys it. Completions are handled in work-queue context, of I/O
 // connections in batches (rtrs/core/batch_queue.hh): what the handlers of a batch, and the user
 // whom they call, bring up to be posted is collected and goes when the batch ends (batch.cc). On
@@ -30,14 +30,15 @@ public:
 
 	// What its queues take of the machine.
 	u64 bytes() const;
-	// Creates the queues on `id`, which is the connection's from now on even if this fails.
-	// May sleep.
-	Status open(rdma_cm_id *id);
+	// Takes over the id of a connection request, which is the connection's from then on.
+	// ECONNRESET if its client or its device is gone: then it is not. May sleep.
+	Status adopt(rdma_cm_id *id);
+	// Creates the queues on it. May sleep.
+	Status open();
 	// The number of the client's queue pair, before the connection is accepted.
 	void set_peer_qp(u32 number) { peer_qp_ = number; }
-	// For the connection requests that are accepted: sends the REP. In the id's event handler.
+	// Sends the REP. May sleep.
 	Status accept();
-	bool accepted() const { return accepted_; }
 
 	// cid 0: the receive for INFO_REQ. May sleep.
 	Status post_info_recv();
@@ -129,7 +130,7 @@ private:
 
 	bool has_receive_memory() const;
 	QueuePlan plan() const;
-	Status create(rdma_cm_id *id, const QueuePlan &plan);
+	Status create(const QueuePlan &plan);
 	void count_one();
 	// receive.cc. kCapsules: receives have memory. The others return whether a request has
 	// come, which the path is entered for.
@@ -216,10 +217,9 @@ private:
 		kGate = 2,    // there is a gate, which may wait; fixed when the connection opens
 	};
 	u8 expecting_ = 0;
-	bool accepted_ = false; // under the session's lock
-	u32 peer_qp_ = 0;	// the number of the client's queue pair
-	u32 recvs_ = 0;		// that are always posted
-	Handler send_;		// of answers
+	u32 peer_qp_ = 0; // the number of the client's queue pair
+	u32 recvs_ = 0;	  // that are always posted
+	Handler send_;	  // of answers
 	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
 	cxxrt::Array<ChainEntry> chain_;
 	PendingQueue invalidating_;   // in chains that are posted, in their order

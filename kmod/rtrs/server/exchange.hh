@@ -2,7 +2,7 @@
 // What the server has of the proof of one attempt of a path (protocol J.3).
 //
 // Owner: the path, from its creation until it is CONNECTED, or to its end. Written by connection
-// requests, under the lock of those who apply; read by the work item of INFO, which comes when all
+// requests, under the path's lock for these; read by the work item of INFO, which comes when all
 // connections are there. No secret is in it.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Exchange {
 	u8 request[kPrivateDataSize] = {};	  // REQ and REP of cid 0
 	ConnectReply reply = {};
 	Mac of_client = {};	 // when it was right
-	bool challenged = false; // REP of cid 0 was sent; under the applicants' lock
+	bool challenged = false; // REP of cid 0 was sent, or is about to be; under the path's lock
 
 	~Exchange() { cxxrt::wipe(of_client.bytes, sizeof(of_client.bytes)); }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Connection requests (protocol A.3, G.2).
 //
-// Who owns the id of a request: the connection manager, until Path::add_connection() has made a
-// connection of it; then the path. Before that point an error is answered by a reject, and the
-// event handler's result lets the connection manager destroy the id. Behind that point the handler
-// returns 0 whatever happens, and the path's close work destroys the id.
+// Who owns the id of a request: the connection manager, until its handler has returned; then the
+// request, with the work item that serves it (requests.hh), until Path::add_connection() has given
+// it to a connection; then the path. Before that point an error is answered by a reject, and the
+// work item destroys the id. Behind it the path's close work does, whatever happens.
 #include <cxxrt/log.hh>
 #include <rtrs/pure/fence.hh>
 #include <rtrs/server/module.hh>
@@ -109,20 +109,32 @@ Result<ConnectRequestFields> parse_params(const rdma_conn_param &param)
 
 } // namespace
 
+// Nothing here waits, nor answers: what was sent under an id has to go out before the id ends, and
+// the connection manager's one thread would wait for that. ENOMEM makes it forget the request,
+// which the client repeats.
 int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 {
-	const Result<ConnectRequestFields> fields = parse_params(event.param.conn);
+	const Source source = source_of(*id);
+	const Status s = requests_.take(id, event.param.conn, source, is_stranger(source));
+	if (!s.ok())
+		report(*id, Refusal::ConnectQuota, s.error());
+	return s.code();
+}
+
+Status Server::serve(void *server, rdma_cm_id *id, const rdma_conn_param &request)
+{
+	const Result<ConnectRequestFields> fields = parse_params(request);
 	if (!fields.ok()) {
 		report(*id, Refusal::ConnectMalformed, fields.error());
 		reject(id, fields.error());
-		return fields.code();
+		return fields.error();
 	}
-	const Status s = greet(id, event.param.conn, fields.value());
-	if (s.ok())
-		return 0;
-	report(*id, kind_of(s.error()), s.error());
-	reject(id, on_the_wire(s.error()));
-	return s.code();
+	const Status s = static_cast<Server *>(server)->greet(id, request, fields.value());
+	if (!s.ok()) {
+		report(*id, kind_of(s.error()), s.error());
+		reject(id, on_the_wire(s.error()));
+	}
+	return s;
 }
 
 // cid 0 decides whether its attempt has to prove something; the others go where it went. Who
@@ -154,9 +166,13 @@ Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
 Status Server::connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
 			     const ConnectRequestFields &fields)
 {
+	Box<Admitted> place;
 	const auto connect = [&]() -> Status {
 		const Ref<Session> session = TRY(find_or_create(fields, *id));
-		return session->connect(id, request, fields);
+		// It may wait for that.
+		if (fields.cid.is_service() && !place)
+			place = TRY(admit_path(*id, fields));
+		return session->connect(id, request, fields, place);
 	};
 	Status s = connect();
 	// Whom the end of a session catches here, or who is its end, begins the next one. It is
@@ -179,16 +195,15 @@ Status Server::connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
 // What can be checked is checked later: a path becomes CONNECTED only under the session's own name,
 // and each connection of a path must come from the same address and device as the first.
 Status Session::connect(rdma_cm_id *id, const rdma_conn_param &request,
-			const ConnectRequestFields &fields)
+			const ConnectRequestFields &fields, Box<Admitted> &place)
 {
-	LockGuard held(lock_);
-	TRY(enter_epoch(fields));
-	Path *path = TRY(find_or_create_path(id, fields));
-	const Status s = path->add_connection(id, request, fields);
-	// A new path whose first connection was refused has no other. It ends like any path.
-	if (!s.ok() && fields.cid.is_service() && path->is_unused())
-		path->close();
-	return s;
+	Ref<Path> path;
+	{
+		LockGuard held(lock_);
+		TRY(enter_epoch(fields));
+		path = Ref<Path>::share(TRY(find_or_create_path(*id, fields, place)));
+	}
+	return path->connect(id, request, fields);
 }
 
 // Protocol J.1. All paths of an earlier epoch are dead for the client, and requests on them given
@@ -215,7 +230,9 @@ bool Path::is_of_older_epoch(u32 epoch) const
 	return fences() && later_epoch(epoch, asked_.epoch);
 }
 
-Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields)
+Result<Path *> Session::find_or_create_path(const rdma_cm_id &id,
+					    const ConnectRequestFields &fields,
+					    Box<Admitted> &place)
 {
 	Path *known = find_path(fields.path);
 	if (known) {
@@ -230,14 +247,15 @@ Result<Path *> Session::find_or_create_path(rdma_cm_id *id, const ConnectRequest
 		return err::econnreset;
 	}
 
-	const Place place = TRY(find_place(PathEnds::of(*id)));
+	const Place in_session = TRY(find_place(PathEnds::of(id)));
 	last_serial_ = next_serial(last_serial_);
-	Ref<Path> path = TRY(Path::create(server_, *id, fields, last_serial_, instance_, {}));
-	TRY(path->join(*this, place.tag));
+	Ref<Path> path =
+	    TRY(Path::create(server_, id, fields, last_serial_, instance_, {}, cxxrt::move(place)));
+	TRY(path->join(*this, in_session.tag));
 	path->start_handshake_timer();
 	// The list's reference; remove() drops it.
 	Path *const added = path.release();
-	enlist(*added, place);
+	enlist(*added, in_session);
 	return added;
 }
 
@@ -303,6 +321,28 @@ bool Path::is_older_than(const ConnectRequestFields &fields) const
 	return newer(fields.reconnect_count, asked_.reconnect_count);
 }
 
+Status Path::connect(rdma_cm_id *id, const rdma_conn_param &request,
+		     const ConnectRequestFields &fields)
+{
+	cxxrt::LockGuard held(connect_lock_);
+	Status s = closing() ? Status(err::econnreset) : Status();
+	if (s.ok() && fields.cid.is_service() && !device_)
+		s = open_device(id->device);
+	if (s.ok())
+		s = add_connection(id, request, fields);
+	// A new path whose first connection was refused has no other. It ends like any path.
+	if (!s.ok() && fields.cid.is_service() && is_unused())
+		close();
+	return s;
+}
+
+// Whoever comes later sees that it is closing.
+void Path::await_connection_requests()
+{
+	cxxrt::LockGuard held(connect_lock_);
+}
+
+// Under connect_lock_.
 Status Path::add_connection(rdma_cm_id *id, const rdma_conn_param &request,
 			    const ConnectRequestFields &fields)
 {
@@ -316,20 +356,21 @@ Status Path::add_connection(rdma_cm_id *id, const rdma_conn_param &request,
 		return err::econnreset;
 	if (connections_[fields.cid.value])
 		return err::econnreset;
-	if (id->device != device_.ibdev() || !ends_.same_hosts(PathEnds::of(*id)))
+	if (!device_ || id->device != device_.ibdev() || !ends_.same_hosts(PathEnds::of(*id)))
 		return err::econnreset;
 
 	Box<ServerConnection> box =
 	    TRY(make_box<ServerConnection>(GFP_KERNEL, *this, fields.cid.value, wr_counters_));
 	ServerConnection *con = box.get();
-	TRY(server_.admission().add_connection(admitted_, con->bytes()));
+	TRY(server_.admission().add_connection(*admitted_, con->bytes()));
+	// From here on the id is the connection's.
+	TRY(con->adopt(id));
 	connections_[fields.cid.value] = cxxrt::move(box);
 	if (fields.cid.is_service())
 		heartbeat_handler_.con = con;
 
-	// From here on the id is the connection's.
 	con->set_peer_qp(request.qp_num);
-	Status s = con->open(id);
+	Status s = con->open();
 	if (s.ok() && fields.cid.is_service())
 		s = con->post_info_recv();
 	if (s.ok())

@@ -57,6 +57,8 @@ void Path::run_info()
 		return;
 	if (s.ok())
 		s = await_others();
+	if (s.ok())
+		s = provide();
 	if (!s.ok() && s.error() == err::eagain) {
 		info_.queue_after(module_->control, kLookDelay);
 		return;
@@ -75,7 +77,7 @@ Status Path::admit()
 {
 	if (exchange_->state != ServerAuth::Proven) {
 		TRY(check_proof());
-		server_.admission().proven(admitted_);
+		server_.admission().proven(*admitted_);
 	}
 	return server_.admit(*this);
 }
@@ -83,7 +85,7 @@ Status Path::admit()
 // EAGAIN: not yet. The handshake's timer bounds what is not bounded here.
 Status Path::await_others()
 {
-	if (!session_->is_complete(*this)) {
+	if (!all_accepted()) {
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}
@@ -99,8 +101,6 @@ Status Path::await_others()
 
 Status Path::become_connected()
 {
-	server_.admission().handshake_over(admitted_);
-	TRY(provide());
 	// Before anything tells the client that it may send.
 	for (auto &con : connections_)
 		TRY(con->post_recvs());
@@ -150,14 +150,6 @@ Status Path::claim_name()
 		return s;
 	}
 	return err::eagain;
-}
-
-bool Path::all_accepted() const
-{
-	for (const auto &con : connections_)
-		if (!con || !con->accepted())
-			return false;
-	return true;
 }
 
 // Posts a chain of the handshake, waiting for room as long as it takes or until the path closes.

@@ -51,6 +51,9 @@ Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &l
 	m->closing = TRY(
 	    Workqueue::create("rtrs_server_close", WQ_UNBOUND | WQ_SYSFS, WQ_UNBOUND_MAX_ACTIVE));
 	m->timers = TRY(Workqueue::create("rtrs_server_time", WQ_UNBOUND | WQ_SYSFS));
+	m->strangers = TRY(
+	    Workqueue::create("rtrs_server_new", WQ_UNBOUND | WQ_SYSFS, kStrangersServedAtOnce));
+	m->known_hosts = TRY(Workqueue::create("rtrs_server_known", WQ_UNBOUND | WQ_SYSFS));
 	m->io = TRY(Workqueue::create("rtrs_server_io", WQ_UNBOUND | WQ_MEM_RECLAIM));
 	m->device_class = TRY(DeviceClass::create(cxxrt::lock_class<"rtrs-server">()));
 	m->debug_dir = DebugDir::create("rtrs-server");
@@ -141,6 +144,8 @@ CXXRT_FOR_C void rtrs_srv_close(rtrs_srv *server)
 {
 	static_cast<rtrs::server::Server *>(server)->stop();
 	// The last works of the paths may still be on their way out of code that belongs to them.
+	module_->strangers.flush();
+	module_->known_hosts.flush();
 	module_->control.flush();
 	module_->closing.flush();
 	module_->timers.flush();

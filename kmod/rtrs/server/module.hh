@@ -82,6 +82,10 @@ struct Module {
 	cxxrt::Workqueue closing;
 	// Limits of handshakes, which wait for nothing.
 	cxxrt::Workqueue timers;
+	// Connection requests, host by host, of strangers and of hosts that have proven themselves.
+	// They wait for the device, and for ends of paths as long as kRoomPatienceMs.
+	cxxrt::Workqueue strangers;
+	cxxrt::Workqueue known_hosts;
 	// Heartbeats and requests that waited for their slot: never behind the others.
 	cxxrt::Workqueue io;
 	cxxrt::DeviceClass device_class;

@@ -20,13 +20,14 @@ constinit u32 next_vector = 0;
 } // namespace
 
 Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
-	   u32 instance, Box<Exchange> exchange)
+	   u32 instance, Box<Exchange> exchange, Box<Admitted> place)
     : server_(server), asked_(fields),
       heartbeat_limits_(heartbeat_defaults(fields.short_heartbeats)), serial_(serial),
-      instance_(instance), ends_(PathEnds::of(id)), hca_port_(id.port_num), admitted_{},
-      capsules_(fields.capsules && settings().capsules), exchange_(cxxrt::move(exchange)),
-      setup_wait_(cxxrt::lock_class<"rtrs_setup">()),
-      heartbeat_handler_{{ServerConnection::sent}, nullptr},
+      instance_(instance), ends_(PathEnds::of(id)), hca_port_(id.port_num),
+      admitted_(cxxrt::move(place)), capsules_(fields.capsules && settings().capsules),
+      exchange_(cxxrt::move(exchange)),
+      setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
+									 nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_), stalls_(this),
       handshake_timer_(this), standing_(this), info_(this), fence_(this), close_(this), end_(this)
 {
@@ -34,37 +35,30 @@ Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fie
 		state_.begin_applying();
 	rtrs_addr_print_pair(&ends_.client, &ends_.server, name_.data(), RTRS_PAIR_TEXT);
 	hca_name_.assign(TextView::of(dev_name(&id.device->dev)));
-	admitted_.source = source_of(id);
-	admitted_.stranger = server.is_stranger(admitted_.source);
 	// All connections of a path are spread anew; see vector_for().
 	vector_base_ = static_cast<int>(
 	    __atomic_fetch_add(&next_vector, connection_count(), __ATOMIC_RELAXED) & 0xffff);
 }
 
-Path::~Path()
-{
-	server_.admission().leave(admitted_);
-}
+Path::~Path() = default;
 
 Result<Ref<Path>> Path::create(Server &server, const rdma_cm_id &id,
 			       const ConnectRequestFields &fields, u32 serial, u32 instance,
-			       Box<Exchange> exchange)
+			       Box<Exchange> exchange, Box<Admitted> place)
 {
-	Path *object =
-	    new (GFP_KERNEL) Path(server, id, fields, serial, instance, cxxrt::move(exchange));
+	Path *object = new (GFP_KERNEL)
+	    Path(server, id, fields, serial, instance, cxxrt::move(exchange), cxxrt::move(place));
 	if (!object)
 		return err::enomem;
 	Ref<Path> path = Ref<Path>::adopt(object);
-	// Before anything is allocated for it.
-	TRY(server.admission().enter(path->admitted_, path->connection_count()));
-	TRY(path->allocate(id.device));
+	TRY(path->allocate());
 	return path;
 }
 
 void Path::start_handshake_timer()
 {
 	handshake_timer_.queue_after(module_->timers, msecs_to_jiffies(kConnectTimeoutMs));
-	server_.admission().may_give_way(admitted_, give_way, this);
+	server_.admission().may_give_way(*admitted_, give_way, this);
 }
 
 // Under the admission's lock. The path is half-open, so its close work has not come to the end of
@@ -105,12 +99,18 @@ bool Path::go_on()
 	return false;
 }
 
-Status Path::allocate(ib_device *ibdev)
+Status Path::allocate()
 {
 	wr_counters_ = TRY(PerCpu<WrCounters>::create());
 	stats_ = TRY(PerCpu<PathStats>::create());
 	gate_ = TRY(InflightEvent::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count()));
+	return {};
+}
+
+// Under connect_lock_, and no other: a device takes its time.
+Status Path::open_device(ib_device *ibdev)
+{
 	device_ = TRY(PathDevice::open(ibdev));
 	// Only if each request gives its chunk a new key.
 	if (settings().always_invalidate && device_.repeats_local_work())
@@ -122,10 +122,12 @@ Status Path::allocate(ib_device *ibdev)
 }
 
 // The memory that the client reaches, its session's if it is the first path of that: when INFO_REQ
-// has come, in its work item, where a device that takes its time holds up no other client.
+// has come, in its work item, where a device that takes its time holds up no other client. EAGAIN:
+// there will be room soon.
 Status Path::provide()
 {
-	TRY(session_->provide(admitted_.stranger));
+	server_.admission().handshake_over(*admitted_);
+	TRY(session_->provide(admitted_->stranger));
 	has_slots_ = true;
 	return allocate_regions();
 }
@@ -137,7 +139,7 @@ Status Path::allocate_regions()
 	ib_device *ibdev = device_.ibdev();
 	const RegionPlan plan = TRY(PathRegions::plan(device_, session_->chunks(), invalidate));
 	TRY(server_.admission().add_memory(
-	    admitted_, regions_bytes(plan.split.count, plan.pages(), settings().queue_depth())));
+	    *admitted_, regions_bytes(plan.split.count, plan.pages(), settings().queue_depth())));
 	regions_ = TRY(PathRegions::create(device_, session_->chunks(), plan));
 	const usize info = exchange_ ? proven_info_response_size(regions_.count())
 				     : info_response_size(regions_.count());
@@ -303,8 +305,9 @@ void Path::look_again()
 //  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
 void Path::run_close()
 {
-	// First, so that no other path queues the timer any more.
-	server_.admission().handshake_over(admitted_);
+	// First, so that no other path queues the timer any more, and none of its own requests
+	// waits for room.
+	server_.admission().ends(*admitted_);
 	handshake_timer_.cancel_sync();
 	// It is this work that joins a session: behind it that does not change any more, and a
 	// path that is in none lacks everything that is one's.
@@ -313,6 +316,7 @@ void Path::run_close()
 	Session *session = session_.get();
 	if (session)
 		session->await_connection_requests();
+	await_connection_requests();
 	info_.cancel_sync();
 	// Queued by the one above.
 	standing_.cancel_sync();
@@ -368,7 +372,7 @@ void Path::run_close()
 			con->destroy_id();
 	for (auto &con : connections_)
 		con.reset();
-	server_.admission().leave(admitted_);
+	server_.admission().leave(*admitted_);
 	log_info(name(), "disconnected");
 
 	gate_->shut(all_left, this);

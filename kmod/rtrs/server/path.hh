@@ -45,12 +45,13 @@ class Session;
 
 class Path : public cxxrt::RefCounted<Path> {
 public:
-	// A path for the connection request of its cid 0, without any connection yet, and in no
-	// session. With an exchange it has to prove first who it is (proof.cc). Errors are those of
-	// the device and of memory, and of Admission::enter(). May sleep.
+	// A path for the connection request of its cid 0, without a device or any connection yet,
+	// and in no session. `place` is what it counts for, and has entered the admission. With an
+	// exchange it has to prove first who it is (proof.cc). ENOMEM.
 	static Result<cxxrt::Ref<Path>> create(Server &server, const rdma_cm_id &id,
 					       const ConnectRequestFields &fields, u32 serial,
-					       u32 instance, cxxrt::Box<Exchange> exchange);
+					       u32 instance, cxxrt::Box<Exchange> exchange,
+					       cxxrt::Box<Admitted> place);
 	~Path();
 	// Gives it to the session, whose lock is held. kSessionEnded, or ECONNRESET if too many are
 	// open.
@@ -62,7 +63,7 @@ public:
 	// get CONNECTED in time.
 	void start_handshake_timer();
 
-	// ---- handshake (handshake.cc); the session's lock is held ----
+	// ---- handshake (handshake.cc); the session's lock is held, but for connect() ----
 
 	// What REQ of its cid 0 said.
 	const ConnectRequestFields &asked() const { return asked_; }
@@ -74,10 +75,13 @@ public:
 	bool is_unused() const { return !connections_[0]; }
 	// As many as were granted.
 	u32 connection_count() const { return asked_.connection_count; }
-	// An error leaves the id with the caller, who rejects it. After success the id is the
-	// path's, even if the connection fails later. In the id's event handler.
-	Status add_connection(rdma_cm_id *id, const rdma_conn_param &request,
-			      const ConnectRequestFields &fields);
+	// A connection request of the path, in the work item that serves it, which holds a
+	// reference and no lock: opens the device for the first one, and waits for room if that is
+	// what is lacking. An error leaves the id with the caller, who rejects it; a path that has
+	// no connection closes by it. After success the id is the path's, even if the connection
+	// fails later.
+	Status connect(rdma_cm_id *id, const rdma_conn_param &request,
+		       const ConnectRequestFields &fields);
 	// `older` has the same addresses or id and is closing; its sysfs directory may still stand.
 	void succeeds(Path &older) { predecessor_ = cxxrt::Ref<Path>::share(&older); }
 
@@ -116,8 +120,13 @@ public:
 	void on_info_request(ByteView message);
 	// A work request of the handshake has completed: there may be room for the next.
 	void on_setup_sent();
-	// Under the session's lock.
-	bool all_accepted() const;
+	// REP of one more connection is about to be sent.
+	void accepts_one() { __atomic_fetch_add(&accepted_, 1, __ATOMIC_RELEASE); }
+	// Whether all connections are there; then their number never changes. Any context.
+	bool all_accepted() const
+	{
+		return __atomic_load_n(&accepted_, __ATOMIC_ACQUIRE) == connection_count();
+	}
 	// FENCE, in a completion handler: the rest runs on the control queue.
 	void on_fence(u32 serial);
 	// Queues are drained, parked requests dropped, and the user knows: what the client sent on
@@ -160,7 +169,7 @@ public:
 	}
 	const PathEnds &ends() const { return ends_; }
 	// By which it is counted.
-	const Source &source() const { return admitted_.source; }
+	const Source &source() const { return admitted_->source; }
 	// Whether its client has heard an answer: it has taken one up, or sent a message. Any
 	// context.
 	bool heard() const { return READ_ONCE(heard_); }
@@ -205,9 +214,9 @@ private:
 		// afterwards.
 		bool move(ServerPathState to, ServerPathState &from);
 
-		// Before anybody else knows the path.
+		// Before the path is on a list.
 		void begin_applying() { value_ = static_cast<u8>(ServerPathState::Applying); }
-		void give_gates() { value_ |= kHasGates; }
+		void give_gates() { __atomic_fetch_or(&value_, kHasGates, __ATOMIC_RELAXED); }
 
 	private:
 		enum : u8 {
@@ -223,8 +232,12 @@ private:
 	};
 
 	Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
-	     u32 instance, cxxrt::Box<Exchange> exchange);
-	Status allocate(ib_device *ibdev);
+	     u32 instance, cxxrt::Box<Exchange> exchange, cxxrt::Box<Admitted> place);
+	Status allocate();
+	Status open_device(ib_device *ibdev);
+	Status add_connection(rdma_cm_id *id, const rdma_conn_param &request,
+			      const ConnectRequestFields &fields);
+	void await_connection_requests();
 	Status provide();
 	Status allocate_regions();
 	// Likewise, traced.
@@ -287,12 +300,15 @@ private:
 	const u32 hca_port_;
 	int vector_base_ = 0;
 
-	u32 fence_serial_ = 0; // of the fence that run_fence() works on, 0 for none
-	Admitted admitted_;    // under the admission's lock
+	u32 fence_serial_ = 0;		      // of the fence that run_fence() works on, 0 for none
+	const cxxrt::Box<Admitted> admitted_; // under the admission's lock
+	u32 accepted_ = 0;		      // connections whose REP is sent, or about to be
 	bool heard_ = false;
 	bool has_slots_ = false; // its session has them, and this path uses them; of info_
 	bool announced_ = false; // INFO_RSP is posted, and all that watches the path has begun
-	PathDevice device_;
+	// One connection request at a time; outside of the handler lock of its id.
+	cxxrt::Mutex connect_lock_{cxxrt::lock_class<"rtrs_connect">()};
+	PathDevice device_; // of the first one, under it
 	DmaBuffer info_request_;
 	DmaBuffer info_response_;
 
@@ -307,7 +323,7 @@ private:
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
 	cxxrt::Box<cxxrt::InflightEvent> gate_;
-	// By cid. Filled under the session's lock while CONNECTING, emptied by the close work.
+	// By cid. Filled under connect_lock_ while CONNECTING, emptied by the close work.
 	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;
 
 	cxxrt::Box<Exchange> exchange_; // until CONNECTED; by connection requests, then by info_

@@ -43,7 +43,7 @@ Transcript transcript_of(const Exchange &exchange, u32 connections, const rdma_c
 Status Path::check_proof()
 {
 	Exchange &exchange = *exchange_;
-	if (!server_.is_complete(*this)) {
+	if (!all_accepted()) {
 		refuse(Refusal::InfoMalformed, "INFO_REQ before all connections are there");
 		return err::eproto;
 	}

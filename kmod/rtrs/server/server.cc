@@ -121,6 +121,23 @@ Server::ProvenLife Server::proven_life(const Uuid &id)
 	};
 }
 
+Result<Server::ProvenLife> Server::may_begin(const ConnectRequestFields &fields)
+{
+	const ProvenLife life = proven_life(fields.session);
+	if (!life.lives && !fields.first_connection && !(life.known && fields.fences))
+		return err::enxio;
+	return life;
+}
+
+Result<Box<Admitted>> Server::admit_path(const rdma_cm_id &id, const ConnectRequestFields &fields)
+{
+	Box<Admitted> place = TRY(make_box<Admitted>(GFP_KERNEL));
+	place->source = source_of(id);
+	place->stranger = is_stranger(place->source);
+	TRY(admission_.enter(*place, fields.connection_count));
+	return place;
+}
+
 Status Server::admit(Path &path)
 {
 	Ref<Session> session = sessions_.with(
@@ -248,6 +265,8 @@ void Server::close_all()
 {
 	// First, so that no session and no path is made any more.
 	listener_.stop();
+	admission_.end_waits();
+	requests_.stop();
 	// Before sessions: one of these that goes on nevertheless is in one by now.
 	applicants_.close_all();
 	for (;;) {

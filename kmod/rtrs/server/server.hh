@@ -13,6 +13,7 @@
 #include <rtrs/server/admission.hh>
 #include <rtrs/server/applicants.hh>
 #include <rtrs/server/listener.hh>
+#include <rtrs/server/requests.hh>
 #include <rtrs/server/session.hh>
 
 // The opaque handle of rtrs.h is the base of the object behind it.
@@ -36,7 +37,8 @@ public:
 	const rtrs_srv_ops &ops() const { return ops_; }
 	Admission &admission() { return admission_; }
 
-	// A connection request (handshake.cc). Not 0: the connection manager destroys the id.
+	// A connection request, in the event handler of its id (handshake.cc). Not 0: the
+	// connection manager destroys the id.
 	int connect_request(rdma_cm_id *id, const rdma_cm_event &event);
 
 	// ---- sessions; the lock is inside Session's ----
@@ -71,10 +73,15 @@ public:
 		u32 instance = 0;
 	};
 	ProvenLife proven_life(const Uuid &id);
+	// The same for an attempt that would begin or join it. ENXIO: it names one that is lost.
+	Result<ProvenLife> may_begin(const ConnectRequestFields &fields);
+	// What the path of this request counts for. Errors are those of Admission::enter(), which
+	// may wait.
+	Result<cxxrt::Box<Admitted>> admit_path(const rdma_cm_id &id,
+						const ConnectRequestFields &fields);
 	// The path has proven who it is, and joins the session that its REP spoke of, or begins it.
 	// EAGAIN: not yet. Otherwise an error is the end of the attempt. May sleep.
 	Status admit(Path &path);
-	bool is_complete(Path &path) { return applicants_.is_complete(path); }
 	void await_applications() { applicants_.await_connection_requests(); }
 	bool promote(Path &path) { return applicants_.promote(path); }
 	void remove_applicant(Path &path);
@@ -103,6 +110,8 @@ private:
 		return applicants_.empty() && READ_ONCE(sessions_.exclusive().alive) == 0;
 	}
 
+	// In the work item of a request. An error leaves the id with the caller.
+	static Status serve(void *server, rdma_cm_id *id, const rdma_conn_param &request);
 	Status greet(rdma_cm_id *id, const rdma_conn_param &request,
 		     const ConnectRequestFields &fields);
 	Status connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
@@ -121,6 +130,7 @@ private:
 	Admission admission_;
 	cxxrt::Guarded<FailureLimit<>, cxxrt::SpinLock> failures_{
 	    cxxrt::lock_class<"rtrs_failures">()};
+	Requests requests_{serve, this};
 	Applicants applicants_;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
 	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};

@@ -58,10 +58,10 @@ public:
 	void destroy();
 
 	// A connection request for this session (handshake.cc). An error leaves the id with the
-	// caller; see Path::add_connection(). kSessionEnded: the first connection of a path belongs
-	// to the next one.
+	// caller; see Path::connect(). kSessionEnded: the first connection of a path belongs to the
+	// next one. `place` is for a new path, which takes it. May sleep.
 	Status connect(rdma_cm_id *id, const rdma_conn_param &request,
-		       const ConnectRequestFields &fields);
+		       const ConnectRequestFields &fields, cxxrt::Box<Admitted> &place);
 	// A path that has proven the session's key: it enters its epoch, takes the place of an
 	// older attempt, and is one of its paths from here on. An error is the end of the attempt.
 	// May sleep.
@@ -81,12 +81,6 @@ public:
 	// session if it is the first. ECONNABORTED if the session has ended. What was done before
 	// an error is undone by the path's close work. May sleep.
 	Status bring_up(Path &path, TextView name);
-	// Whether all connections of the path are there; then their number never changes.
-	bool is_complete(Path &path)
-	{
-		LockGuard held(lock_);
-		return path.all_accepted();
-	}
 	// No request of the path is handed over any more: the user is told, and that the session is
 	// down if it has ended and no other path is up. May sleep.
 	void take_down(Path &path);
@@ -105,8 +99,8 @@ public:
 	bool end_by_serial(u32 serial, const Path &self);
 	// Whether the path has to wait with its INFO_RSP for another one that is closing.
 	bool must_wait(const Path &self);
-	// Waits until no connection request works on the path, and nobody who has progressed wakes
-	// it; later ones see that it is closing.
+	// Waits until no connection request puts the path on its list, and no other path that has
+	// progressed wakes it; later ones see that it is closing.
 	void await_connection_requests() { LockGuard held(lock_); }
 
 	Server &server() { return server_; }
@@ -143,7 +137,8 @@ private:
 	Session(Server &server, const Uuid &id, u32 instance, const Source &source, int node);
 	Status allocate();
 
-	Result<Path *> find_or_create_path(rdma_cm_id *id, const ConnectRequestFields &fields);
+	Result<Path *> find_or_create_path(const rdma_cm_id &id, const ConnectRequestFields &fields,
+					   cxxrt::Box<Admitted> &place);
 	// What a new path gets.
 	struct Place {
 		PathTag tag;

@@ -8,6 +8,7 @@
 #include <cxxrt/log.hh>
 #include <rtrs/pure/fence.hh>
 #include <rtrs/server/module.hh>
+#include <rtrs/server/neighbour.h>
 #include <rtrs/server/server.hh>
 #include <rtrs/server/trace.hh>
 
@@ -78,6 +79,22 @@ bool is_forged(const rdma_cm_id &id)
 	return __builtin_memcmp(endpoint_of(said).address, path->dgid.raw, sizeof(path->dgid.raw));
 }
 
+// Whether an answer would go out. The network layer keeps what soft-RoCE sends to a host of which
+// it does not know the link address, for seconds, and so many packets stop the queue pair of the
+// connection manager for all clients. Who has sent a request is known: the connection manager has
+// just asked for that address. So such a request is in the name of another host. Adapters do not
+// ask, and answer to where the request came from.
+bool answer_goes_out(const rdma_cm_id &id)
+{
+	const sa_path_rec *path = id.route.path_rec;
+	if (id.device->ops.driver_id != RDMA_DRIVER_RXE || !path ||
+	    path->rec_type != SA_PATH_REC_TYPE_ROCE_V2)
+		return true;
+	const rdma_dev_addr &address = id.route.addr.dev_addr;
+	return rtrs_neighbour_known(address.net, address.bound_dev_if, path->sgid.raw,
+				    path->dgid.raw);
+}
+
 // For the end of a session.
 constexpr u32 kLooks = 50;
 
@@ -114,6 +131,10 @@ Result<ConnectRequestFields> parse_params(const rdma_conn_param &param)
 // which the client repeats.
 int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 {
+	if (!answer_goes_out(*id)) {
+		report(*id, Refusal::NeighbourUnknown, err::enomem);
+		return err::enomem.code();
+	}
 	const Source source = source_of(*id);
 	const Status s = requests_.take(id, event.param.conn, source, is_stranger(source));
 	if (!s.ok())

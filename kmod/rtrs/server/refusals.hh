@@ -15,6 +15,7 @@ enum class Refusal : u8 {
 	ConnectQuota,	    // too many half-open paths or sessions, or no memory for one more
 	ConnectFailed,	    // no resources, or the device refused
 	AddressForged,	    // says the address of another host than its GID's
+	NeighbourUnknown,   // its GID is of a host that soft-RoCE would wait for; not answered
 	HandshakeTimeout,   // CONNECTING for too long
 	InfoMalformed,	    // bad INFO_REQ, or at a time when none is due
 	NameTaken,	    // another session has the name, or this one has another
@@ -53,6 +54,8 @@ constexpr const char *to_text(Refusal r)
 		return "connect_failed";
 	case Refusal::AddressForged:
 		return "address_forged";
+	case Refusal::NeighbourUnknown:
+		return "neighbour_unknown";
 	case Refusal::HandshakeTimeout:
 		return "handshake_timeout";
 	case Refusal::InfoMalformed:

@@ -89,7 +89,7 @@ void put_request(Writer &w, size_t at, const ForgedRequest &r)
 	const size_t data = at + kPrivate;
 	w.put(data + 1, 4 << 4, 1);
 	w.put(data + 2, 0x4e20, 2);
-	w.copy(data + 16, &r.from, sizeof(r.from));
+	w.copy(data + 16, &r.says, sizeof(r.says));
 	w.copy(data + 32, &r.to, sizeof(r.to));
 	w.copy(data + 36, &r.message, sizeof(r.message));
 }

@@ -11,13 +11,15 @@ OURS = ("client", "server")
 KINDS = ("stock", "debug", "kcsan")
 VARIANTS = {
     # Of several hosts, each path with as many connections as one may have.
-    "announced": {"named": False, "known": True},
+    "announced": {"named": False, "known": True, "there": True},
     # The honest client's own address.
-    "named": {"named": True, "known": True},
+    "named": {"named": True, "known": True, "there": True},
     # The client has proven nothing since the server began, so that it is a stranger among strangers.
-    "unknown": {"named": False, "known": False},
+    "unknown": {"named": False, "known": False, "there": True},
+    # Hosts that do not answer ARP: soft-RoCE would keep what is sent to them, and nothing else goes out over its device.
+    "silent": {"named": False, "known": True, "there": False},
 }
-FLOODED = 1  # cable that they come over, but for those in the client's own name: answers have to find their way
+FLOODED = 1  # cable of those that come in the name of hosts that are there; of others the client's own
 RATE = 25  # a second
 PATHS = 170  # before the client comes: more than the server takes at once, of one address or in all
 PROMPT = 2  # seconds, of an idle host
@@ -25,7 +27,24 @@ MEMORY = 96  # MiB: what so many paths take is more than strangers may have of i
 PARAMETER = "/sys/module/rtrs_server/parameters/max_memory_mb"
 
 
-def run(lab: Lab, named: bool, known: bool) -> None:
+def refused(lab: Lab, kind: str) -> int:
+    lines = rnbd.read(lab.server, "/sys/kernel/debug/rtrs-server/refusals").splitlines()
+    return int(dict(line.split() for line in lines).get(kind, 0))
+
+
+def await_flood(lab: Lab, cable: int, there: bool) -> None:
+    """Until the server has as many paths of it as it takes, or so many requests have come. On a busy host fewer come in
+    the time that one is kept."""
+    if not there:
+        lab.server.run(f"sleep {PATHS / RATE}")
+        return
+    made = f"$(rdma resource show qp | grep rxe{cable} | grep -c 'type RC')"
+    lab.server.run(f"i=0\nwhile [ {made} -lt {PATHS} ] && [ $i -lt {PATHS * 2 // RATE} ]; do sleep 1; i=$((i + 1))\n"
+                   "done", PATHS)
+    rnbd.check(int(lab.server.run(f"echo {made}")) > 20, "the server answers none of these")
+
+
+def run(lab: Lab, named: bool, known: bool, there: bool) -> None:
     program = lab.client.put(make.programs() / "rtrs-forge")
     disk = rnbd.null_disk(lab.server)
     rnbd.load_server(lab, sess_queue_depth=60)
@@ -36,18 +55,15 @@ def run(lab: Lab, named: bool, known: bool) -> None:
         add_key(machine, "honest", 1, secret)
     if known:
         name = rnbd.map_device(lab, disk, key="honest", auth="required", no_path_timeout=-1)
-    cable = 0 if named else FLOODED
+    cable = FLOODED if there and not named else 0
     others = [f"10.10.{cable}.{100 + n}" for n in range(6)]
-    lab.client.run("\n".join(f"ip addr add {address}/24 dev eth{cable}" for address in others))
+    if there:
+        lab.client.run("\n".join(f"ip addr add {address}/24 dev eth{cable}" for address in others))
     those = [lab.client.address(0)] if named else others
     flood = lab.client.spawn(f"echo $$ >/tmp/forge.pid\nexec {program} --server {lab.server.address(cable)} "
-                             f"--from {others[0]} --connections 1025 --rate {RATE} "
-                             + " ".join(f"--says {address}" for address in those), 300)
-    made = f"$(rdma resource show qp | grep rxe{cable} | grep -c 'type RC')"
-    # On a busy host fewer come in the time that one is kept.
-    lab.server.run(f"i=0\nwhile [ {made} -lt {PATHS} ] && [ $i -lt {PATHS * 2 // RATE} ]; do sleep 1; i=$((i + 1))\n"
-                   "done", PATHS)
-    rnbd.check(int(lab.server.run(f"echo {made}")) > 20, "the server answers none of these")
+                             f"--from {others[0] if there else lab.client.address(cable)} --connections 1025 "
+                             f"--rate {RATE} " + " ".join(f"--says {address}" for address in those), 300)
+    await_flood(lab, cable, there)
 
     if known:
         lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
@@ -60,6 +76,8 @@ def run(lab: Lab, named: bool, known: bool) -> None:
     result = lab.client.wait(flood)
     rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
     print(f"# {result.out.strip()}", flush=True)
+    if not there:
+        rnbd.check(refused(lab, "neighbour_unknown") > 20, "the server does not say that it has left them unanswered")
     rnbd.unmap(lab, other)
     if known:
         rnbd.unmap(lab, name)

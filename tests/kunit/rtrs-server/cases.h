@@ -23,11 +23,37 @@
 	CASE(slot_stress_without_invalidation)         \
 	CASE(slot_stress_with_invalidation)
 
+#define ADMISSION_CASES(CASE)                           \
+	CASE(admission_charges_what_is_made)            \
+	CASE(admission_refusal_takes_nothing)           \
+	CASE(admission_is_left_once)                    \
+	CASE(admission_oldest_silent_path_gives_way)    \
+	CASE(admission_counts_what_gives_way)           \
+	CASE(admission_keeps_room_for_the_next)         \
+	CASE(admission_waits_for_what_gives_way)        \
+	CASE(admission_who_gives_way_waits_no_more)     \
+	CASE(admission_patience_ends)                   \
+	CASE(admission_of_info_comes_again)             \
+	CASE(admission_strangers_give_way_to_the_known) \
+	CASE(admission_flood_stays_in_its_share)
+
+#define REQUESTS_CASES(CASE)                       \
+	CASE(requests_of_a_host_keep_their_order)  \
+	CASE(requests_of_a_slow_host_hold_up_none) \
+	CASE(requests_of_the_known_pass_strangers) \
+	CASE(requests_whose_client_is_gone_end)    \
+	CASE(requests_are_handed_over_once)        \
+	CASE(requests_have_a_bound)                \
+	CASE(requests_end_with_the_server)         \
+	CASE(requests_of_a_storm_are_served)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 SLOT_CASES(KUNIT_DECLARE_CASE)
+ADMISSION_CASES(KUNIT_DECLARE_CASE)
+REQUESTS_CASES(KUNIT_DECLARE_CASE)
 
 #ifdef __cplusplus
 }

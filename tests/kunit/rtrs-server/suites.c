@@ -5,6 +5,8 @@
 #include "cases.h"
 
 KUNIT_SUITE(rtrs_server_slot, SLOT_CASES);
+KUNIT_SUITE(rtrs_server_admission, ADMISSION_CASES);
+KUNIT_SUITE(rtrs_server_requests, REQUESTS_CASES);
 
-kunit_test_suites(&rtrs_server_slot);
+kunit_test_suites(&rtrs_server_slot, &rtrs_server_admission, &rtrs_server_requests);
 MODULE_DESCRIPTION("KUnit suites of rtrs-server");

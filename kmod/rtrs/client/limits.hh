@@ -42,6 +42,9 @@ struct DeviceLimits {
 		// A region and a message in one work request; a region of data inside two pages.
 		if (a.max_send_sge < 2 || a.max_fast_reg_page_list_len < 2 || a.max_qp_wr < 2)
 			return err::eopnotsupp;
+		// It would take another size for one of its own, and move other memory.
+		if (!(a.page_size_cap & kClientSegmentSize))
+			return err::eopnotsupp;
 		ib_port_attr port_attr;
 		if (ib_query_port(device.ibdev(), port, &port_attr))
 			return err::eio;

@@ -269,3 +269,22 @@ CASE(attempts_shorten_queues_that_do_not_fit)
 	// No room at all is an error, and not for ever tried.
 	EXPECT(!Client::create(1, {.send_room = 4}).ok());
 }
+
+// Adapters know few sizes, and take any other one for one of these.
+CASE(attempts_register_pages_the_device_knows)
+{
+	{
+		auto made = Client::create(1, {.page_sizes = 1ull << 12 | 1ull << 21 | 1ull << 30});
+		REQUIRE(made.ok());
+		Client &c = **made;
+		const u32 slot = c.first_slot();
+		c.io(slot).prepare(slot, false);
+		REQUIRE(c.io(slot).submit(c.session) == 0);
+		REQUIRE(c.fabric->wait_arrival(0, slot));
+		EXPECT(c.fabric->answer(0, slot));
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).status, 0);
+		EXPECT_EQ(c.fabric->unknown_pages, 0);
+	}
+	EXPECT(!Client::create(1, {.page_sizes = 1ull << 16 | 1ull << 21}).ok());
+}

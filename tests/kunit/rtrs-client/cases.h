@@ -66,7 +66,8 @@
 	CASE(attempts_keep_the_last_path)                      \
 	CASE(attempts_begin_when_the_port_is_up)               \
 	CASE(attempts_repeat_a_request_that_was_lost)          \
-	CASE(attempts_shorten_queues_that_do_not_fit)
+	CASE(attempts_shorten_queues_that_do_not_fit)          \
+	CASE(attempts_register_pages_the_device_knows)
 
 #define POLICY_CASES(CASE)                                \
 	CASE(policy_round_robin_takes_turns)              \

@@ -36,6 +36,7 @@ Result<Box<Fabric>> Fabric::create()
 	dev.attrs.max_send_sge = 4;
 	dev.attrs.max_fast_reg_page_list_len = 32;
 	dev.attrs.max_qp_wr = 4096;
+	dev.attrs.page_size_cap = PAGE_SIZE;
 	f->pd_->device = &dev;
 	f->device.ibdev = &dev;
 	f->device.pd = f->pd_.get();

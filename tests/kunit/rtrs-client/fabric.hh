@@ -180,6 +180,8 @@ public:
 	// The longest send queue that there is room for, and of all that were made.
 	u32 send_room = ~0u;
 	u32 longest_queue = 0;
+	// Regions that were mapped with pages of a size that the device does not know.
+	u32 unknown_pages = 0;
 	// Completions of LOCAL_INV, or of all sends, wait for release_held().
 	bool hold_invalidations = false;
 	bool hold_sends = false;

@@ -43,6 +43,7 @@ public:
 		bool fences = false; // the server offers them
 		u32 queue = 4096;    // work requests that a queue of the device holds
 		u64 max_mr_size = 1ull << 32;
+		u64 page_sizes = 4096;	// of regions, a bit for each that the device knows
 		bool soft_roce = false; // local work is done twice
 		u32 reconnect_delay = 1;
 		u32 send_room = ~0u; // work requests of a send queue that fits the device

@@ -310,8 +310,13 @@ int ib_dereg_mr_user(ib_mr *mr, ib_udata *)
 	return 0;
 }
 
-int ib_map_mr_sg(ib_mr *mr, scatterlist *sg, int nents, unsigned int *, unsigned int)
+int ib_map_mr_sg(ib_mr *mr, scatterlist *sg, int nents, unsigned int *, unsigned int page_size)
 {
+	Fabric &f = *Fabric::now;
+	if (!(f.device.ibdev->attrs.page_size_cap & page_size)) {
+		f.unknown_pages++;
+		return -EINVAL;
+	}
 	mr->iova = sg_dma_address(sg);
 	mr->length = 0;
 	for (int i = 0; i < nents; i++, sg = sg_next(sg))

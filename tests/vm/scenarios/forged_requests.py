@@ -16,7 +16,7 @@ VARIANTS = {
     "named": {"named": True, "known": True, "there": True},
     # The client has proven nothing since the server began, so that it is a stranger among strangers.
     "unknown": {"named": False, "known": False, "there": True},
-    # Hosts that do not answer ARP: soft-RoCE would keep what is sent to them, and nothing else goes out over its device.
+    # Hosts that do not answer ARP: soft-RoCE would keep what is sent to them, and nothing else would go out.
     "silent": {"named": False, "known": True, "there": False},
 }
 FLOODED = 1  # cable of those that come in the name of hosts that are there; of others the client's own

@@ -15,7 +15,7 @@ include cxxrt/build/project.mk
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm demo fuzz test help
+.PHONY: install uninstall clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm vm-full demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
@@ -85,9 +85,10 @@ mutants:
 # RECORD=1: how the plan ended goes into README's table of kernels.
 record = $(if $(RECORD),--record)
 
-vm: rnbdadm deb
+vm vm-full: rnbdadm deb
 	$(lab) $(MAKE) modules
-	$(lab) tests/vm/run --planned --at-once 3 $(record)
+	$(lab) tests/vm/run --planned --at-once 3 $(record) $(if $(filter %-full,$@),--full) \
+		--result build/results/$@.txt --logs build/$@
 
 # On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
 # name, variables of its modules.
@@ -211,6 +212,7 @@ help:
 #? make cxxrt-6.1, cxxrt-6.12, cxxrt-7.3  the same with the headers of Debian's kernel of another series
 #? make model       every order of events of a model of several machines, by Spin
 #? make vm          tests in virtual machines
+#? make vm-full     all of them there: more than twice as many
 #? make vm-uml      some of them in user-mode Linux with KASAN, lockdep, kmemleak; builds that kernel once
 #? make vm-debug    a few on an emulated x86 kernel with the same checks and preemption: slow
 #? make vm-6.1, vm-6.12, vm-7.3  on Debian's kernel of another series: what meets the kernel's own code

@@ -45,7 +45,7 @@ def name(plan: str, release: str) -> str:
 
 
 def text(plan: str, release: str, tested: str, closing: str) -> str:
-    target = "vm" if plan == "stock" else f"vm-{plan}"
+    target = {"stock": "vm", "stock-full": "vm-full"}.get(plan, f"vm-{plan}")
     day = time.strftime("%Y-%m-%d", time.gmtime())
     return (f"plan {plan}\ntarget {target}\nrelease {release}\nsystem {system()}\ncommit {tested}\nday {day}\n"
             f"result {closing}\n")

@@ -19,7 +19,8 @@ and may have
     SPOILS                True: it makes the kernel complain, and judges the logs itself; its machines are its own
 
 A plan names the scenarios that a kernel runs with every change: a file in plans/, named like the kernel, `series` for
-every other series of Debian's kernels than the host's, or `pairs` (pairs.py).
+every other series of Debian's kernels than the host's, or `pairs` (pairs.py). One that has too many for that has those
+in a file `KERNEL-rest`, by hand: the whole plan is both.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from types import ModuleType
 
 FOLDER = Path(__file__).resolve().parent.parent / "scenarios"
 PLANS = FOLDER.parent / "plans"
+REST = "-rest"
 
 
 class Skip(Exception):
@@ -94,8 +96,9 @@ def find(words: list[str], with_slow: bool = True) -> list[Scenario]:
     return chosen
 
 
-def planned(kind: str, with_peers: bool = False) -> list[Scenario]:
-    """What the plan of a kernel names, in its order. `name*` runs with in-tree peers only."""
-    lines = (PLANS / kind).read_text(encoding="utf-8").splitlines()
+def planned(kind: str, with_peers: bool = False, whole: bool = False) -> list[Scenario]:
+    """What the plan of a kernel names, in its order, and what is left to its rest. `name*` runs with in-tree peers only."""
+    files = [PLANS / kind, PLANS / (kind + REST)] if whole else [PLANS / kind]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     words = [word for line in lines for word in line.partition("#")[0].split()]
     return find([word.rstrip("*") for word in words if with_peers or not word.endswith("*")])

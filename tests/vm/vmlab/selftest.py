@@ -243,17 +243,20 @@ class Scenarios(unittest.TestCase):
     def test_plans(self) -> None:
         """Each kernel has one, of scenarios that it can run; what no plan had would never run at all."""
         plans = {kernels.plan(name) for name in kernels.NAMES}
-        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, {*plans, pairs.PLAN})
-        for name in (*plans, pairs.PLAN):
+        rest = "stock" + scenario.REST
+        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, {*plans, pairs.PLAN, rest})
+        for name in (*plans, pairs.PLAN, rest):
             kind = name if name in kernel_build.RECIPES else "stock"
             for s in scenario.planned(name, with_peers=True):
                 self.assertIn(kind, s.kinds, f"{s.name} in the plan of {name}")
-        often = {s.name for kind in ("stock", "uml") for s in scenario.planned(kind, with_peers=True)}
-        alone = {s.name for s in scenario.planned("stock")}
-        starred = [s for s in scenario.planned("stock", with_peers=True) if s.name not in alone]
+        often = {s.name for kind in ("stock", rest, "uml") for s in scenario.planned(kind, with_peers=True)}
+        alone = {s.name for s in scenario.planned("stock", whole=True)}
+        starred = [s for s in scenario.planned("stock", with_peers=True, whole=True) if s.name not in alone]
+        twice = {s.name for s in scenario.planned("stock")} & {s.name for s in scenario.planned(rest)}
+        self.assertEqual(twice, set(), "in a plan, and in its rest")
         self.assertEqual([s.name for s in starred if not s.interop], [], "with * in a plan, but not for in-tree peers")
         self.assertEqual(sorted({s.name for s in scenario.find([]) if not s.by_hand} - often), [],
-                         "in no plan: name them in tests/vm/plans/stock or uml")
+                         "in no plan: name them in tests/vm/plans/stock, stock-rest or uml")
         self.assertEqual(sorted(s.name for s in scenario.find([]) if s.by_hand and s.name in often), [],
                          "in a plan, but by hand")
 
@@ -279,6 +282,7 @@ class RecordTest(unittest.TestCase):
     def test_one_report_for_each_series(self) -> None:
         for plan, release, name in (("stock", "6.1.0-56-amd64", "stock-6.1.txt"), ("uml", "6.1.192", "uml-6.1.txt"),
                                     ("stock", "6.12.1+deb13-amd64", "stock-6.12.txt"),
+                                    ("stock-full", "6.1.0-56-amd64", "stock-full-6.1.txt"),
                                     ("6.12", "6.12.1+deb12-amd64", "6.12.txt"),
                                     ("arm64", "6.1.0-56-arm64", "arm64-6.1.txt"),
                                     ("arm64-6.12", "6.12.1+deb12-arm64", "arm64-6.12.txt"),
@@ -292,6 +296,7 @@ class RecordTest(unittest.TestCase):
             self.assertEqual(record.system(release), "Debian 13")
         lines = record.text("stock", "6.1.0-1-amd64", "0123", "7 passed, 0 failed").splitlines()
         self.assertEqual(lines[1:3] + lines[-1:], ["target vm", "release 6.1.0-1-amd64", "result 7 passed, 0 failed"])
+        self.assertIn("\ntarget vm-full\n", record.text("stock-full", "6.1.0-1-amd64", "0123", "7 passed, 0 failed"))
 
     def test_only_a_committed_tree(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

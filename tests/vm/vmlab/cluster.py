@@ -111,13 +111,17 @@ def start(nodes: list[Machine]) -> None:
 
 
 def join(node: Machine, nodes: list[Machine]) -> None:
-    """Start Corosync, sbd and Pacemaker of one machine of these. sbd does not start if a read of its disk takes longer
-    than three seconds, which it does when this host is busy with others' machines."""
+    """Start Corosync, sbd and Pacemaker of one machine of these. sbd gives up its start if a read of its disk takes longer
+    than three seconds, or none is seen to be done within six, which both happen when this host is busy with others'
+    machines: it has three tries."""
     rnbd.write(node, "/etc/corosync/corosync.conf", corosync(nodes))
     node.run("pgrep -f 'busybox syslogd' >/dev/null || /bb/busybox syslogd -O /var/log/syslog\n"
              "modprobe softdog\ncorosync\nset -a; . /etc/default/sbd; set +a\n"
-             "sbd -I 20 -p /run/sbd.pid watch || { tail -n 20 /var/log/syslog >&2; exit 1; }\n"
-             "setsid pacemakerd >/var/log/pacemaker/out 2>&1 </dev/null &", 60)
+             "for try in 1 2 3; do\n"
+             "    sbd -I 20 -p /run/sbd.pid watch && break\n"
+             "    [ $try -lt 3 ] || { tail -n 20 /var/log/syslog >&2; exit 1; }\n"
+             "done\n"
+             "setsid pacemakerd >/var/log/pacemaker/out 2>&1 </dev/null &", 120)
 
 
 def away(lab: Lab, seconds: int) -> None:

@@ -70,6 +70,8 @@ Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
 		server = TRY(make_box<Server>(GFP_KERNEL, ops));
 		out = server.get();
 		if (const Status s = server->start(port); !s.ok()) {
+			// One of two listeners may have been there, and have taken requests.
+			server->stop();
 			server.reset();
 			return s.error();
 		}

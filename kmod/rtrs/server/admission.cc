@@ -247,9 +247,8 @@ Status Admission::fits(const Source &source, bool stranger, u64 bytes)
 	Admitted asks;
 	asks.source = source;
 	asks.stranger = stranger;
-	return refuse_over(entries_.with([&](List &entries) {
-		return clear(entries, {asks, 0, bytes, false});
-	}));
+	return refuse_over(
+	    entries_.with([&](List &entries) { return clear(entries, {asks, 0, bytes, false}); }));
 }
 
 void Admission::make_room(const Source &source)

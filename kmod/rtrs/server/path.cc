@@ -25,9 +25,8 @@ Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fie
       heartbeat_limits_(heartbeat_defaults(fields.short_heartbeats)), serial_(serial),
       instance_(instance), ends_(PathEnds::of(id)), hca_port_(id.port_num),
       admitted_(cxxrt::move(place)), capsules_(fields.capsules && settings().capsules),
-      exchange_(cxxrt::move(exchange)),
-      setup_wait_(cxxrt::lock_class<"rtrs_setup">()), heartbeat_handler_{{ServerConnection::sent},
-									 nullptr},
+      exchange_(cxxrt::move(exchange)), setup_wait_(cxxrt::lock_class<"rtrs_setup">()),
+      heartbeat_handler_{{ServerConnection::sent}, nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_), stalls_(this),
       handshake_timer_(this), standing_(this), info_(this), fence_(this), close_(this), end_(this)
 {

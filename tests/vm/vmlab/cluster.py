@@ -111,8 +111,8 @@ def start(nodes: list[Machine]) -> None:
 
 
 def join(node: Machine, nodes: list[Machine]) -> None:
-    """Start Corosync, sbd and Pacemaker of one machine of these. sbd gives up its start if a read of its disk takes longer
-    than three seconds, or none is seen to be done within six, which both happen when this host is busy with others'
+    """Start Corosync, sbd and Pacemaker of one machine of these. sbd gives up its start if a read of its disk takes
+    longer than three seconds, or nothing is seen to be done within six. Both happen when this host is busy with others'
     machines: it has three tries."""
     rnbd.write(node, "/etc/corosync/corosync.conf", corosync(nodes))
     node.run("pgrep -f 'busybox syslogd' >/dev/null || /bb/busybox syslogd -O /var/log/syslog\n"

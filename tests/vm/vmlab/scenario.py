@@ -97,7 +97,7 @@ def find(words: list[str], with_slow: bool = True) -> list[Scenario]:
 
 
 def planned(kind: str, with_peers: bool = False, whole: bool = False) -> list[Scenario]:
-    """What the plan of a kernel names, in its order, and what is left to its rest. `name*` runs with in-tree peers only."""
+    """What the plan of a kernel names, in its order; the whole has its rest, too. `name*`: with in-tree peers only."""
     files = [PLANS / kind, PLANS / (kind + REST)] if whole else [PLANS / kind]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     words = [word for line in lines for word in line.partition("#")[0].split()]

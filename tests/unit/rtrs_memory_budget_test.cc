@@ -58,6 +58,19 @@ TEST(MemoryCost, IsThatOfTheGuide)
 	EXPECT_GT(session_bytes(65535, 1 << 27, 512), kGiB);
 }
 
+TEST(MemoryCost, HasEachPart)
+{
+	// With what is added to drain a queue, and a slot that stays empty, the next power of two.
+	EXPECT_EQ(cost::queue_slots(254), 256u);
+	EXPECT_EQ(cost::queue_slots(255), 512u);
+	EXPECT_EQ(connection_bytes({254, 126}, 0), cost::kConnection + 256 * cost::kSend +
+						       128 * cost::kReceive +
+						       512 * cost::kCompletion);
+	EXPECT_EQ(connection_bytes({254, 126}, 128) - connection_bytes({254, 126}, 0),
+		  126 * (128 + cost::kReceiveState));
+	EXPECT_EQ(session_bytes(512, 1024, 512), 512u * 1536);
+}
+
 TEST(MemoryLimits, LeaveAMachineItsOwn)
 {
 	EXPECT_EQ(kOfOneGiB.all, 768 * kMiB);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A write that was on a path when it died never lands on a newer one: neither from a slow disk nor from the network."""
 
+import re
+
 from vmlab import rnbd
-from vmlab.channel import scale
 from vmlab.lab import Lab
 from vmlab.multipath import SESSION, folder
 
@@ -11,9 +12,11 @@ OURS = ("client", "server")
 VARIANTS = {
     "disk": {"case": "disk"},      # the only path starts again while the server's disk still works on the write
     "unseen": {"case": "unseen"},  # the same, and another path comes up while the server still believes in the dead one
-    "wire": {"case": "wire"},      # the write is late in the network, and another path goes on
+    "wire": {"case": "wire"},      # the network keeps the write back, and another path goes on
 }
-LATE = 12.0  # seconds that the network delays, where things take no longer than on an idle host
+TRIES = 5
+MISSED = "HB missed max reached."
+DESTINATION = 20 + 8 + 4  # of the queue pair's number and the byte before it, behind the headers of IP, UDP
 HELD = 600  # seconds for which the disk would keep a write; it is let go before
 APART = 4  # seconds in which a write that comes too early would show
 OLD, NEW = "o", "n"
@@ -57,7 +60,7 @@ def run(lab: Lab, case: str) -> None:
     rnbd.load_client(lab)
     try:
         if case == "wire":
-            on_the_wire(lab, disk, LATE * min(scale(), 8.0))
+            on_the_wire(lab, disk)
         else:
             in_the_disk(lab, disk, unseen=case == "unseen")
     finally:
@@ -97,20 +100,57 @@ def in_the_disk(lab: Lab, disk: str, unseen: bool) -> None:
     rnbd.equal(first_letter(lab, f"/dev/{slow}"), NEW, "what the disk holds")
 
 
-def on_the_wire(lab: Lab, disk: str, late: float) -> None:
+def on_the_wire(lab: Lab, disk: str) -> None:
+    """The server hears heartbeats of the path until the client gives it up, so that nothing but a fence ends it there
+    before the network lets go of the old write. Where the host is too busy for that, it comes again."""
     name = rnbd.map_device(lab, disk, nics=(0, 1))
-    rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
     rnbd.write(lab.client, f"{SESSION}/mp_policy", "round-robin")
-    begin = lab.client.uptime()
-    # By one process, and at once: the path is soon missed, and what it does not have yet is not late on it.
-    old = lab.client.spawn(f"tc qdisc replace dev {lab.client.netdev(0)} root netem delay {late}s limit 10000\n"
-                           f"{write(f'/dev/{name}', OLD)}", 120)
+    for _ in range(TRIES):
+        before = missed(lab)
+        late_write(lab, name)
+        if missed(lab) == before:
+            return
+        lab.client.run(f"tc qdisc del dev {lab.client.netdev(0)} root")
+        rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1", limit=90)
+    rnbd.check(False, f"the server missed heartbeats before the end of the scenario in each of {TRIES} tries")
+
+
+def missed(lab: Lab) -> int:
+    """How often the server has ended a path by itself."""
+    return lab.server.log().count(MISSED)
+
+
+def late_write(lab: Lab, name: str) -> None:
+    device, dev = f"/dev/{name}", lab.client.netdev(0)
+    rnbd.write(lab.client, f"{folder(lab, 1)}/disconnect", "1")
+    keep_back(lab, dev)
+    lab.client.run("rm -f /tmp/old")
+    old = lab.client.spawn(f"{write(device, OLD)} && : >/tmp/old", 120)
     in_flight(lab, name)
     rnbd.write(lab.client, f"{folder(lab, 1)}/reconnect", "1")
-    gone = lab.client.spawn(f"echo 1 >{folder(lab, 0)}/disconnect", 120)
+    rnbd.equal(lab.server.run("ls -d /sys/class/rtrs-server/*/paths/* | wc -l").strip(), "2", "paths at the server")
+    # At once, by one process: the server misses heartbeats after some seconds.
+    lab.client.run(f"echo 1 >{folder(lab, 0)}/disconnect &\n"
+                   "until [ -e /tmp/old ]; do sleep 0.1; done\n"
+                   f"{write(device, NEW)}\n"
+                   f"tc qdisc change dev {dev} handle 40: plug release_indefinite\n"
+                   "wait", 120)
     rnbd.check(lab.client.wait(old).ok, "the old write failed: it did not go over the other path")
-    lab.client.run(write(f"/dev/{name}", NEW))
-    rnbd.check(lab.client.uptime() < begin + late - 1, "the old write was not late enough to prove anything")
-    lab.client.run(f"sleep {begin + late + 4 - lab.client.uptime()}", 120)
-    rnbd.equal(first_letter(lab, f"/dev/{name}"), NEW, "what the disk holds")
-    rnbd.check(lab.client.wait(gone).ok, "disconnect failed")
+    lab.client.run(f"sleep {APART}")
+    sent = re.search(r"qdisc plug 40:.*\n *Sent (\d+) bytes", lab.client.run(f"tc -s qdisc show dev {dev}"))
+    rnbd.check(sent and int(sent[1]) > 4096, "the network had no old write that it could let go")
+    rnbd.equal(first_letter(lab, device), NEW, "what the disk holds")
+
+
+def keep_back(lab: Lab, dev: str) -> None:
+    """The network keeps what goes to the queue pair of I/O, and loses what the connection manager says: an end, or a
+    new beginning. Heartbeats have a queue pair of their own, which was made before the other one."""
+    shown = lab.server.run("rdma resource show qp link rxe0/1")
+    numbers = sorted(int(n) for n in re.findall(r"lqpn (\d+) .*type RC", shown))
+    rnbd.equal(len(numbers), 2, f"connected queue pairs of the server: {shown}")
+    lab.client.run(f"tc qdisc replace dev {dev} root handle 1: prio bands 5\n"
+                   f"tc qdisc add dev {dev} parent 1:4 handle 40: plug\n"
+                   f"tc qdisc add dev {dev} parent 1:5 handle 50: netem loss 100%\n" +
+                   "\n".join(f"tc filter add dev {dev} parent 1: protocol ip u32 match ip dport 4791 0xffff "
+                             f"match u32 {number} 0xffffff at {DESTINATION} flowid 1:{band}"
+                             for number, band in ((numbers[1], 4), (1, 5))))

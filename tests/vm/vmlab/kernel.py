@@ -31,7 +31,8 @@ null_blk brd loop scsi_debug sd_mod target_core_mod target_core_iblock tcm_loop 
 dm_multipath dm_service_time dm_thin_pool md_mod raid1 raid456 dm_crypt xts ecb sha256_generic aes_generic
 algif_skcipher
 cryptomgr ext4 xfs ocfs2 ocfs2_stack_o2cb vfat nls_cp437 nls_ascii nls_iso8859_1 nls_utf8
-crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic sch_netem sch_prio cls_u32 dummy
+crc32_generic crc32_pclmul crc32c_generic crc32c_intel libcrc32c crct10dif_generic
+sch_netem sch_plug sch_prio cls_u32 dummy
 nvme nvme_rdma nvme_tcp nvmet nvmet_rdma nvmet_tcp nbd virtio_rng configfs
 virtio_blk overlay autofs4
 dlm gfs2 softdog esp4 esp6 xfrm_user macsec gcm ghash_generic ctr seqiv drbg jitterentropy_rng sha512_generic

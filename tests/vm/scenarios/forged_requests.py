@@ -67,10 +67,14 @@ def run(lab: Lab, named: bool, known: bool, there: bool) -> None:
 
     if known:
         lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+        begin = lab.client.uptime()
         lab.client.run(f"echo 1 >'{folder(lab, 0)}/reconnect'", PROMPT)
         back(lab, 0)
+        print(f"# back after {lab.client.uptime() - begin:.1f} s", flush=True)
         rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
+    begin = lab.client.uptime()
     other = rnbd.map_device(lab, disk, "other", limit=PROMPT, key="honest", auth="required", access_mode="ro")
+    print(f"# anew after {lab.client.uptime() - begin:.1f} s", flush=True)
     lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null")
     lab.client.run("kill -TERM $(cat /tmp/forge.pid)")
     result = lab.client.wait(flood)

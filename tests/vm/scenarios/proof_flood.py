@@ -49,9 +49,13 @@ def run(lab: Lab, how: str, together: int = 1, addresses: int = 0) -> None:
     rnbd.equal(connects(lab, 0), before, "reconnects of the honest client")
     # Whoever has a key comes back, and comes anew.
     lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+    asked = lab.client.uptime()
     back(lab, 0)
+    print(f"# back after {lab.client.uptime() - asked:.1f} s", flush=True)
     rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
+    asked = lab.client.uptime()
     other = rnbd.map_device(lab, disk, "other", key="honest", auth="required", access_mode="ro")
+    print(f"# anew after {lab.client.uptime() - asked:.1f} s", flush=True)
     lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null\nsleep 10")
     rnbd.unmap(lab, other)
     lab.client.run("kill -TERM $(cat /tmp/flood.pid)")

@@ -7,11 +7,15 @@
 #include <net/route.h>
 #include <rtrs/server/neighbour.h>
 
-static bool has_answered(struct dst_entry *dst, const void *address)
+/* None is made for a host that is not known: whoever names many would fill the table. */
+static bool has_answered(struct net_device *dev, struct neigh_table *table, const void *address)
 {
-	struct neighbour *next = dst_neigh_lookup(dst, address);
+	struct neighbour *next;
 	bool valid;
 
+	if (dev->flags & (IFF_LOOPBACK | IFF_NOARP))
+		return true;
+	next = neigh_lookup(table, address, dev);
 	if (!next)
 		return false;
 	valid = READ_ONCE(next->nud_state) & NUD_VALID;
@@ -23,11 +27,18 @@ static bool known_by_ipv4(struct net *net, int interface, __be32 from, __be32 to
 {
 	struct flowi4 flow = {.flowi4_oif = interface, .saddr = from, .daddr = to};
 	struct rtable *route = ip_route_output_key(net, &flow);
-	bool known;
+	bool known = false;
+	__be32 next;
 
 	if (IS_ERR(route))
 		return false;
-	known = has_answered(&route->dst, &to);
+	next = rt_nexthop(route, to);
+	if (route->rt_type == RTN_LOCAL)
+		known = true;
+	else if (route->rt_type == RTN_UNICAST)
+		known = route->rt_gw_family == AF_INET6
+			    ? has_answered(route->dst.dev, &nd_tbl, &route->rt_gw6)
+			    : has_answered(route->dst.dev, &arp_tbl, &next);
 	ip_rt_put(route);
 	return known;
 }
@@ -37,7 +48,9 @@ static bool known_by_ipv6(struct net *net, int interface, const struct in6_addr 
 {
 	struct flowi6 flow = {.flowi6_oif = interface, .saddr = *from, .daddr = *to};
 	struct dst_entry *route = ip6_route_output(net, NULL, &flow);
-	const bool known = !route->error && has_answered(route, to);
+	const bool known =
+	    !route->error && !ipv6_addr_is_multicast(to) &&
+	    has_answered(route->dev, &nd_tbl, rt6_nexthop((struct rt6_info *)route, to));
 
 	dst_release(route);
 	return known;

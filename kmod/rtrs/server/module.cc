@@ -62,6 +62,22 @@ Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &l
 	return m;
 }
 
+// Behind it nothing runs that belongs to the server.
+void end_server(Server &server)
+{
+	server.stop();
+	// The last works of the paths may still be on their way out of code that belongs to them.
+	module_->strangers.flush();
+	module_->known_hosts.flush();
+	module_->control.flush();
+	module_->closing.flush();
+	module_->timers.flush();
+	module_->io.flush();
+	// And the last answers out of what ended them, a thread of the device mapper perhaps. They
+	// don't sleep on that way.
+	synchronize_rcu_tasks(); // raw: in no header of cxxrt that says when
+}
+
 Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
 {
 	return module_->server.with([&](Box<Server> &server) -> Status {
@@ -71,7 +87,7 @@ Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
 		out = server.get();
 		if (const Status s = server->start(port); !s.ok()) {
 			// One of two listeners may have been there, and have taken requests.
-			server->stop();
+			end_server(*server);
 			server.reset();
 			return s.error();
 		}
@@ -144,17 +160,7 @@ CXXRT_FOR_C int rtrs_srv_open(const rtrs_srv_ops *ops, u16 port, rtrs_srv **serv
 
 CXXRT_FOR_C void rtrs_srv_close(rtrs_srv *server)
 {
-	static_cast<rtrs::server::Server *>(server)->stop();
-	// The last works of the paths may still be on their way out of code that belongs to them.
-	module_->strangers.flush();
-	module_->known_hosts.flush();
-	module_->control.flush();
-	module_->closing.flush();
-	module_->timers.flush();
-	module_->io.flush();
-	// And the last answers out of what ended them, a thread of the device mapper perhaps. They
-	// don't sleep on that way.
-	synchronize_rcu_tasks(); // raw: in no header of cxxrt that says when
+	rtrs::server::end_server(*static_cast<rtrs::server::Server *>(server));
 	module_->server.with([](auto &box) { box.reset(); });
 }
 

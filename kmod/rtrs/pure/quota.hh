@@ -36,9 +36,11 @@ constexpr u64 kGivesWayAfterMs = 1000;
 // and destroyed within, also where a path without a carrier says no farewell for a second.
 constexpr u64 kRoomPatienceMs = 3000;
 // Connection requests that have come and that no work item has begun to work on: of one host as
-// many as a path has connections; of strangers half of all, so that there is room for others. Each
-// has an id of the connection manager and a copy of its message, less than 4 KiB. What comes beyond
-// is dropped without an answer, and its sender repeats it.
+// many as a path has connections; of strangers half of all, so that there is room for others; and
+// of one of these no more than are left for the next, so that hosts which fill their own places
+// leave some, how many they are. Each has an id of the connection manager and a copy of its
+// message, less than 4 KiB. What comes beyond is dropped without an answer, and its sender repeats
+// it.
 constexpr u32 kWaitingRequests = 4096;
 constexpr u32 kWaitingRequestsOfStrangers = kWaitingRequests / 2;
 constexpr u32 kWaitingRequestsPerHost = kMaxPathConnections;
@@ -164,8 +166,11 @@ struct PathCount {
 		paths++;
 		connections += of_path;
 	}
-	// Whether a path of so many connections fits below the limits; 0 is none.
-	constexpr bool has_path(u32 limit) const { return !limit || paths < limit; }
+	// Whether so many more fit below the limit; 0 is none.
+	constexpr bool has_paths(u32 more, u32 limit) const
+	{
+		return !limit || (paths <= limit && more <= limit - paths);
+	}
 	constexpr bool has_connections(u32 more, u32 limit) const
 	{
 		return !limit || (connections <= limit && more <= limit - connections);
@@ -177,29 +182,51 @@ struct PathCount {
 struct PathLoad {
 	PathCount all;
 	PathCount of_host;
+	PathCount strangers;
 	PathCount half_open;
 	PathCount half_open_of_host;
 };
 
-// Whether so many connections may be added to a half-open path, or there is room for a new one that
-// announces so many.
-constexpr Quota check_path_quota(const PathLoad &load, u32 connections, const PathLimits &limits,
-				 bool is_new = true)
+// What asks for more: for a new path, which announces so many connections, or for connections of
+// one that is there. `apart`: a stranger, on a server that knows others: an eighth of what all may
+// have is left alone.
+struct PathClaim {
+	u32 paths;
+	u32 connections;
+	bool apart = false;
+};
+
+namespace detail {
+constexpr u32 but_an_eighth(u32 limit)
+{
+	return limit - limit / 8;
+}
+} // namespace detail
+
+constexpr Quota check_path_quota(const PathLoad &load, const PathClaim &claim,
+				 const PathLimits &limits)
 {
 	const PathLimits half_open = half_open_limits(limits);
-	if ((is_new && !load.half_open_of_host.has_path(half_open.paths_per_host)) ||
-	    !load.half_open_of_host.has_connections(connections, half_open.connections_per_host))
+	const auto has = [&](const PathCount &count, u32 paths, u32 connections) {
+		return (!claim.paths || count.has_paths(claim.paths, paths)) &&
+		       count.has_connections(claim.connections, connections);
+	};
+	if (!has(load.half_open_of_host, half_open.paths_per_host, half_open.connections_per_host))
 		return Quota::HalfOpenOfHost;
-	if ((is_new && !load.half_open.has_path(half_open.paths)) ||
-	    !load.half_open.has_connections(connections, half_open.connections))
+	if (!has(load.half_open, half_open.paths, half_open.connections))
 		return Quota::HalfOpen;
-	if (is_new && !load.all.has_path(limits.paths))
+	const auto is_over = [&](u32 paths, u32 connections) {
+		return !has(load.all, paths, connections) ||
+		       (claim.apart && !has(load.strangers, detail::but_an_eighth(paths),
+					    detail::but_an_eighth(connections)));
+	};
+	if (is_over(limits.paths, 0))
 		return Quota::Paths;
-	if (is_new && !load.of_host.has_path(limits.paths_per_host))
+	if (!has(load.of_host, limits.paths_per_host, 0))
 		return Quota::PathsPerHost;
-	if (!load.all.has_connections(connections, limits.connections))
+	if (is_over(0, limits.connections))
 		return Quota::Connections;
-	if (!load.of_host.has_connections(connections, limits.connections_per_host))
+	if (!has(load.of_host, 0, limits.connections_per_host))
 		return Quota::ConnectionsPerHost;
 	return Quota::Fits;
 }
@@ -213,8 +240,9 @@ struct WaitingRequests {
 // Whether one more request may wait for its work item.
 constexpr bool may_wait(const WaitingRequests &waiting, bool stranger)
 {
-	return waiting.all < kWaitingRequests && waiting.of_host < kWaitingRequestsPerHost &&
-	       (!stranger || waiting.strangers < kWaitingRequestsOfStrangers);
+	if (waiting.all >= kWaitingRequests || waiting.of_host >= kWaitingRequestsPerHost)
+		return false;
+	return !stranger || waiting.strangers + waiting.of_host < kWaitingRequestsOfStrangers;
 }
 
 struct SessionLoad {

@@ -14,9 +14,19 @@ namespace {
 // Paths that give way to one request at a time.
 constexpr u32 kMostGiveWay = 16;
 
+// Of the half-open paths that a host may have, so many places are kept free of silent ones: more
+// than are asked for while one path ends.
+constexpr u32 kKeptPlaces = 16;
+
 u64 admission_ms()
 {
 	return jiffies64_to_msecs(get_jiffies_64());
+}
+
+bool can_make_room(const Admitted &e, const Admitted &asks, u64 now)
+{
+	return e.half_open && !e.leaving && !e.waits && e.give_way && &e != &asks &&
+	       now >= e.heard_at + kGivesWayAfterMs && (e.stranger || !asks.stranger);
 }
 
 } // namespace
@@ -40,14 +50,15 @@ Status refuse_over(Quota quota)
 	}
 }
 
-// `without_leaving`: as if those were gone.
-Quota Admission::check(List &entries, const Claim &claim, bool without_leaving)
+Quota Admission::check(List &entries, const Claim &claim, Without without)
 {
 	const Admitted &asks = claim.entry;
+	const u64 now = admission_ms();
 	PathLoad paths;
 	MemoryLoad memory;
 	for (const Admitted &e : entries) {
-		if (e.leaving && without_leaving)
+		if ((e.leaving && without != Without::None) ||
+		    (without == Without::AllThatMayLeave && can_make_room(e, asks, now)))
 			continue;
 		const bool same = e.source == asks.source;
 		memory.all += e.bytes;
@@ -60,6 +71,8 @@ Quota Admission::check(List &entries, const Claim &claim, bool without_leaving)
 		paths.all.add(e.connections);
 		if (same)
 			paths.of_host.add(e.connections);
+		if (e.stranger)
+			paths.strangers.add(e.connections);
 		if (!e.half_open)
 			continue;
 		if (e.stranger == asks.stranger) {
@@ -71,14 +84,16 @@ Quota Admission::check(List &entries, const Claim &claim, bool without_leaving)
 			memory.half_open_of_host += e.bytes;
 		}
 	}
-	if (claim.is_new || claim.connections) {
-		const Quota quota = check_path_quota(paths, claim.connections,
-						     module_->limits.paths(), claim.is_new);
+	const bool keys = rtrs_keys_able();
+	if (claim.paths || claim.connections) {
+		const Quota quota =
+		    check_path_quota(paths, {claim.paths, claim.connections, asks.stranger && keys},
+				     module_->limits.paths());
 		if (quota != Quota::Fits)
 			return quota;
 	}
 	return check_memory(memory, {claim.bytes, asks.bytes, asks.stranger, asks.half_open},
-			    module_->limits.memory(rtrs_keys_able()));
+			    module_->limits.memory(keys));
 }
 
 // Has the half-open path that was silent for the longest time end, of those that are counted where
@@ -91,13 +106,11 @@ bool Admission::give_way_to(List &entries, const Claim &claim, Quota limit)
 	const auto counts = [&](const Admitted &e) {
 		if (is_of_host(limit))
 			return e.source == asks.source;
-		return is_half_open(limit) ? e.stranger == asks.stranger
-					   : e.stranger || !asks.stranger;
+		return !is_half_open(limit) || e.stranger == asks.stranger;
 	};
 	Admitted *oldest = nullptr;
 	for (Admitted &e : entries) {
-		if (!e.half_open || e.leaving || !e.give_way || &e == &asks ||
-		    now < e.heard_at + kGivesWayAfterMs || !counts(e))
+		if (!can_make_room(e, asks, now) || !counts(e))
 			continue;
 		// Of strangers first.
 		if (!oldest ||
@@ -114,15 +127,18 @@ bool Admission::give_way_to(List &entries, const Claim &claim, Quota limit)
 }
 
 // The limit that is in the way even when all have left that are about to, and those that give way
-// now.
+// now, some at a time. None does if that would not help.
 Quota Admission::clear(List &entries, const Claim &claim)
 {
-	for (u32 i = 0;; i++) {
-		const Quota quota = check(entries, claim, true);
-		if (quota == Quota::Fits || i == kMostGiveWay ||
-		    !give_way_to(entries, claim, quota))
+	const Quota never = check(entries, claim, Without::AllThatMayLeave);
+	if (never != Quota::Fits)
+		return never;
+	for (u32 i = 0; i < kMostGiveWay; i++) {
+		const Quota quota = check(entries, claim, Without::Leaving);
+		if (quota == Quota::Fits || !give_way_to(entries, claim, quota))
 			return quota;
 	}
+	return Quota::Fits;
 }
 
 // Ahead of the next one, so that a flood of one host, whose requests are served one after the
@@ -130,9 +146,11 @@ Quota Admission::clear(List &entries, const Claim &claim)
 void Admission::keep_room(List &entries, Admitted &entry)
 {
 	const u64 share = module_->limits.memory(rtrs_keys_able()).half_open;
-	const Claim next{entry, 0, share / kKeptOfShare, false};
+	const PathLimits places = half_open_limits(module_->limits.paths());
+	const Claim next{entry, places.paths_per_host / kKeptPlaces,
+			 places.connections_per_host / kKeptPlaces, share / kKeptOfShare};
 	for (u32 i = 0; i < kMostGiveWay; i++) {
-		const Quota quota = check(entries, next, true);
+		const Quota quota = check(entries, next, Without::Leaving);
 		if (!is_half_open(quota) || !give_way_to(entries, next, quota))
 			return;
 	}
@@ -143,7 +161,7 @@ Admission::Look Admission::look(List &entries, const Claim &claim, Quota &quota)
 	Admitted &entry = claim.entry;
 	if (entry.leaving)
 		return Look::Gone;
-	quota = check(entries, claim, false);
+	quota = check(entries, claim, Without::None);
 	if (quota != Quota::Fits) {
 		const Quota left = clear(entries, claim);
 		if (left == Quota::Fits)
@@ -153,8 +171,9 @@ Admission::Look Admission::look(List &entries, const Claim &claim, Quota &quota)
 	}
 	entry.bytes += claim.bytes;
 	// Those of a new path are announced only.
-	if (!claim.is_new)
+	if (!claim.paths)
 		entry.connections += claim.connections;
+	entry.heard_at = admission_ms();
 	if (!entry.in) {
 		entry.in = this;
 		entries.push_back(entry);
@@ -186,17 +205,19 @@ Status Admission::take_or_wait(const Claim &claim)
 	for (;;) {
 		Quota quota = Quota::Fits;
 		u32 seen = 0;
+		u64 now = 0;
 		const Look found = entries_.with([&](List &entries) {
 			const Look here = look(entries, claim, quota);
 			seen = changes_;
+			now = admission_ms();
+			claim.entry.waits = here == Look::Soon && now < end && !READ_ONCE(over_);
 			return here;
 		});
 		if (found == Look::Taken)
 			return {};
 		if (found == Look::Gone)
 			return err::econnreset;
-		const u64 now = admission_ms();
-		if (found == Look::Refused || now >= end || READ_ONCE(over_))
+		if (!claim.entry.waits)
 			return refuse_over(quota);
 		(void)room_.wait_for(msecs_to_jiffies(static_cast<u32>(end - now)) + 1, [&] {
 			return READ_ONCE(changes_) != seen || READ_ONCE(over_);
@@ -215,19 +236,31 @@ Status Admission::enter(Admitted &path, u32 announced)
 {
 	path.is_path = true;
 	path.half_open = true;
-	path.heard_at = admission_ms();
-	return take_or_wait({path, announced, path_bytes(announced), true});
+	return take_or_wait({path, 1, announced, path_bytes(announced)});
 }
 
 Status Admission::add_connection(Admitted &path, u64 bytes)
 {
+	return take_or_wait({path, 0, 1, bytes});
+}
+
+void Admission::give_back_connection(Admitted &path, u64 bytes)
+{
+	entries_.with([&](List &) {
+		path.connections--;
+		path.bytes -= bytes;
+		changed();
+	});
+}
+
+void Admission::heard(Admitted &path)
+{
 	entries_.with([&](List &) { path.heard_at = admission_ms(); });
-	return take_or_wait({path, 1, bytes, false});
 }
 
 Status Admission::add_memory(Admitted &path, u64 bytes)
 {
-	return take({path, 0, bytes, false});
+	return take({path, 0, 0, bytes});
 }
 
 Status Admission::enter_memory(Admitted &session)
@@ -236,7 +269,7 @@ Status Admission::enter_memory(Admitted &session)
 		return {};
 	// What is to be taken is what the entry has when it is in.
 	const u64 bytes = exchange(session.bytes, u64{0});
-	const Status s = take({session, 0, bytes, false});
+	const Status s = take({session, 0, 0, bytes});
 	if (!s.ok())
 		session.bytes = bytes;
 	return s;
@@ -247,17 +280,17 @@ Status Admission::fits(const Source &source, bool stranger, u64 bytes)
 	Admitted asks;
 	asks.source = source;
 	asks.stranger = stranger;
-	return refuse_over(
-	    entries_.with([&](List &entries) { return clear(entries, {asks, 0, bytes, false}); }));
+	return refuse_over(entries_.with([&](List &entries) {
+		return check(entries, {asks, 0, 0, bytes}, Without::AllThatMayLeave);
+	}));
 }
 
 void Admission::make_room(const Source &source)
 {
 	Admitted asks;
 	asks.source = source;
-	entries_.with([&](List &entries) {
-		(void)give_way_to(entries, {asks, 0, 0, false}, Quota::HalfOpenOfHost);
-	});
+	entries_.with(
+	    [&](List &entries) { (void)give_way_to(entries, {asks}, Quota::HalfOpenOfHost); });
 }
 
 void Admission::may_give_way(Admitted &path, void (*give_way)(void *owner), void *owner)

@@ -35,9 +35,11 @@ struct Admitted {
 	bool stranger = true; // no host there has proven anything of late
 	bool half_open = false;
 	bool leaving = false; // has given way, or ends: what it counts for will soon be free
+	bool waits = false;   // for others to leave: until then it gives way to none
 	u32 connections = 0;  // that are made, or about to be
 	u64 bytes = 0;
-	u64 heard_at = 0; // ms; of the latest connection request
+	u64 heard_at =
+	    0; // ms; when the latest connection request was served, or INFO_REQ was seen to
 	// Ends a half-open path, soon and without waiting; null while it can not.
 	void (*give_way)(void *owner) = nullptr;
 	void *owner = nullptr;
@@ -59,8 +61,13 @@ public:
 	// Enters the memory of a session, whose source, standing and bytes are set. Errors as those
 	// of add_memory(). No-op if it is in. May sleep.
 	Status enter_memory(Admitted &session);
-	// Whether so much would be admitted now, so that a client is told when it asks for a
-	// session and not when it gets one. Errors as above.
+	// An INFO_REQ has come for it, and is seen to. May sleep.
+	void heard(Admitted &path);
+	// A connection of so many bytes was not made after all. Likewise.
+	void give_back_connection(Admitted &path, u64 bytes);
+	// Whether so much would be admitted now, or when those are gone that may have to give way,
+	// so that a client is told when it asks for a session and not when it gets one. Errors as
+	// above.
 	Status fits(const Source &source, bool stranger, u64 bytes);
 
 	// Has a half-open path of that host end which gives way to another.
@@ -84,9 +91,15 @@ private:
 
 	struct Claim {
 		Admitted &entry;
-		u32 connections = 0; // more that must fit, or are announced
+		u32 paths = 0;	     // 1: the entry is to be one
+		u32 connections = 0; // more that must fit; of a new path they are announced
 		u64 bytes = 0;
-		bool is_new = false;
+	};
+	// What is left out of the count.
+	enum class Without : u8 {
+		None,
+		Leaving,
+		AllThatMayLeave, // and those that would have to give way
 	};
 	enum class Look : u8 {
 		Taken,
@@ -94,7 +107,7 @@ private:
 		Refused,
 		Gone, // the one that asks is leaving itself
 	};
-	static Quota check(List &entries, const Claim &claim, bool without_leaving);
+	static Quota check(List &entries, const Claim &claim, Without without);
 	bool give_way_to(List &entries, const Claim &claim, Quota limit);
 	Quota clear(List &entries, const Claim &claim);
 	void keep_room(List &entries, Admitted &entry);

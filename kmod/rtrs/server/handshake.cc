@@ -385,7 +385,10 @@ Status Path::add_connection(rdma_cm_id *id, const rdma_conn_param &request,
 	ServerConnection *con = box.get();
 	TRY(server_.admission().add_connection(*admitted_, con->bytes()));
 	// From here on the id is the connection's.
-	TRY(con->adopt(id));
+	if (Status s = con->adopt(id); !s.ok()) {
+		server_.admission().give_back_connection(*admitted_, con->bytes());
+		return s;
+	}
 	connections_[fields.cid.value] = cxxrt::move(box);
 	if (fields.cid.is_service())
 		heartbeat_handler_.con = con;

@@ -50,6 +50,7 @@ void Path::on_info_request(ByteView message)
 
 void Path::run_info()
 {
+	server_.admission().heard(*admitted_);
 	Status s;
 	if (state() == ServerPathState::Applying)
 		s = admit();

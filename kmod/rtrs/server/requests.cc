@@ -29,11 +29,17 @@ Status Requests::take(rdma_cm_id *id, const rdma_conn_param &param, const Source
 		__builtin_memcpy(request->data, param.private_data, request->size);
 
 	return state_.with([&](State &s) -> Status {
-		Host *host = nullptr;
-		for (Host &h : s.hosts)
-			if (h.source == source)
-				host = &h;
 		WaitingRequests waiting = s.waiting;
+		// Whatever else waits of the host.
+		if (!may_wait(waiting, false))
+			return err::enomem;
+		Host *host = nullptr;
+		for (Host &h : s.hosts) {
+			if (h.source == source) {
+				host = &h;
+				break;
+			}
+		}
 		waiting.of_host = host ? host->count : 0;
 		if (!may_wait(waiting, host ? host->stranger : stranger))
 			return err::enomem;

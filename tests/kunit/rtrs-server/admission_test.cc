@@ -12,15 +12,10 @@ using namespace kunit_testing;
 using namespace rtrs;
 using namespace rtrs::server;
 
-namespace rtrs::server {
-CXXRT_FOR_C bool rtrs_keys_able()
-{
-	return false;
-}
-} // namespace rtrs::server
-
 namespace admission_testing {
 namespace {
+
+constinit bool keys_able = false;
 
 constexpr u64 kUnit = 1 << 20;
 constexpr u32 kPaths = 8;
@@ -34,6 +29,11 @@ struct Owner {
 	}
 	// It was silent for longer than it may be.
 	void fall_silent(u64 ms) { place.heard_at -= kGivesWayAfterMs + ms; }
+	void await_giving_way() const
+	{
+		for (int i = 0; i < 200 && !READ_ONCE(given_way); i++)
+			schedule_timeout_uninterruptible(1);
+	}
 	static void give_way(void *self)
 	{
 		WRITE_ONCE(static_cast<Owner *>(self)->given_way, true);
@@ -52,7 +52,11 @@ struct AdmissionCase {
 					   .half_open = 10 * kUnit};
 		module_ = &module;
 	}
-	~AdmissionCase() { module_ = nullptr; }
+	~AdmissionCase()
+	{
+		module_ = nullptr;
+		keys_able = false;
+	}
 
 	// In, and with a connection of so many bytes.
 	Status enter(Owner &owner, u64 bytes)
@@ -74,8 +78,16 @@ bool is(const Status &s, Error e)
 } // namespace
 } // namespace admission_testing
 
+namespace rtrs::server {
+CXXRT_FOR_C bool rtrs_keys_able()
+{
+	return admission_testing::keys_able;
+}
+} // namespace rtrs::server
+
 using admission_testing::AdmissionCase;
 using admission_testing::is;
+using admission_testing::keys_able;
 using admission_testing::kUnit;
 using admission_testing::Owner;
 
@@ -223,8 +235,7 @@ CASE(admission_waits_for_what_gives_way)
 	{
 		Thread waiter([&] { s = f.enter(b, 6 * kUnit); });
 		REQUIRE(waiter.start(0));
-		for (int i = 0; i < 200 && !READ_ONCE(a.given_way); i++)
-			schedule_timeout_uninterruptible(1);
+		a.await_giving_way();
 		EXPECT(a.given_way);
 		schedule_timeout_uninterruptible(HZ / 10);
 		EXPECT(!waiter.done());
@@ -250,8 +261,7 @@ CASE(admission_who_gives_way_waits_no_more)
 	{
 		Thread waiter([&] { s = f.admission.add_connection(b.place, 6 * kUnit); });
 		REQUIRE(waiter.start(0));
-		for (int i = 0; i < 200 && !READ_ONCE(a.given_way); i++)
-			schedule_timeout_uninterruptible(1);
+		a.await_giving_way();
 		f.admission.ends(b.place);
 		EXPECT(waiter.wait_done().ok());
 	}
@@ -370,4 +380,126 @@ CASE(admission_flood_stays_in_its_share)
 	}
 	EXPECT(refused > 10);
 	EXPECT(gone > 10);
+}
+
+// An eighth of them, where there are keys; who has proven one is no stranger any more.
+CASE(admission_strangers_leave_places)
+{
+	AdmissionCase f;
+	keys_able = true;
+	f.module.limits.of_paths.paths = 8;
+	Owner a(1), b(2), c(3), d(4), e(5), g(6), h(7), last(8), known(9, false);
+	Owner *const strangers[] = {&a, &b, &c, &d, &e, &g, &h};
+	for (Owner *owner : strangers)
+		REQUIRE(f.enter(*owner, 0).ok());
+	EXPECT(is(f.enter(last, 0), err::eusers));
+	f.admission.proven(a.place);
+	EXPECT(f.enter(last, 0).ok());
+	f.admission.leave(last.place);
+	EXPECT(f.enter(known, 0).ok());
+}
+
+CASE(admission_none_gives_way_in_vain)
+{
+	AdmissionCase f;
+	Owner small(1), large(2), asks(3);
+	REQUIRE(f.enter(large, kUnit).ok());
+	f.admission.handshake_over(large.place);
+	REQUIRE(f.admission.add_memory(large.place, 93 * kUnit).ok());
+	REQUIRE(f.enter(small, 2 * kUnit).ok());
+	REQUIRE(f.enter(asks, 0).ok());
+	small.fall_silent(0);
+	EXPECT(is(f.admission.add_connection(asks.place, 8 * kUnit), err::enomem));
+	EXPECT(!small.given_way);
+	// A question takes nothing from anybody.
+	EXPECT(is(f.admission.fits(asks.place.source, true, 8 * kUnit), err::enomem));
+	EXPECT(f.admission.fits(asks.place.source, true, 5 * kUnit).ok());
+	EXPECT(!small.given_way);
+	f.admission.end_waits();
+	EXPECT(!f.admission.add_connection(asks.place, 5 * kUnit).ok());
+	EXPECT(small.given_way);
+}
+
+// It was served, and has said nothing since because it could not.
+CASE(admission_who_waits_gives_way_to_none)
+{
+	AdmissionCase f;
+	Owner a(1), b(2), c(3);
+	REQUIRE(f.enter(a, 6 * kUnit).ok());
+	REQUIRE(f.enter(b, kUnit).ok());
+	REQUIRE(f.enter(c, 0).ok());
+	a.fall_silent(0);
+	Status s;
+	{
+		Thread waiter([&] { s = f.admission.add_connection(b.place, 6 * kUnit); });
+		REQUIRE(waiter.start(0));
+		a.await_giving_way();
+		b.fall_silent(0);
+		EXPECT(is(f.admission.add_connection(c.place, 9 * kUnit), err::ebusy));
+		EXPECT(!b.given_way);
+		f.admission.leave(a.place);
+		EXPECT(waiter.wait_done().ok());
+	}
+	EXPECT(s.ok());
+	// And later as all others do.
+	b.fall_silent(0);
+	f.admission.end_waits();
+	EXPECT(!f.admission.add_connection(c.place, 9 * kUnit).ok());
+	EXPECT(b.given_way);
+}
+
+CASE(admission_end_of_the_server_ends_waits)
+{
+	AdmissionCase f;
+	Owner a(1), b(2);
+	REQUIRE(f.enter(a, 6 * kUnit).ok());
+	a.fall_silent(0);
+	Status s;
+	const unsigned long begun = jiffies;
+	{
+		Thread waiter([&] { s = f.enter(b, 6 * kUnit); });
+		REQUIRE(waiter.start(0));
+		a.await_giving_way();
+		f.admission.end_waits();
+		EXPECT(waiter.wait_done().ok());
+	}
+	EXPECT(is(s, err::ebusy));
+	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomPatienceMs) / 2));
+}
+
+// Places as well as memory.
+CASE(admission_keeps_places_for_the_next)
+{
+	AdmissionCase f;
+	f.module.limits.of_memory.half_open = f.module.limits.of_memory.all = 1000 * kUnit;
+	f.module.limits.of_memory.of_host = f.module.limits.of_memory.strangers = 1000 * kUnit;
+	const u32 most = half_open_limits({}).paths_per_host;
+	auto made = Array<Box<Owner>>::create(most);
+	REQUIRE(made.ok());
+	Array<Box<Owner>> paths = made.take();
+	u32 entered = 0, given = 0;
+	while (entered < most && !given) {
+		auto owner = make_box<Owner>(GFP_KERNEL, u8{1});
+		REQUIRE(owner.ok());
+		paths[entered] = owner.take();
+		REQUIRE(f.enter(*paths[entered], 0).ok());
+		paths[entered++]->fall_silent(0);
+		for (u32 i = 0; i < entered; i++)
+			given += paths[i]->given_way;
+	}
+	EXPECT(given > 0);
+	EXPECT(entered > most / 2);
+	EXPECT(entered < most - most / 32);
+}
+
+CASE(admission_takes_connections_back)
+{
+	AdmissionCase f;
+	Owner a(1);
+	REQUIRE(f.enter(a, 6 * kUnit).ok());
+	EXPECT(is(f.admission.add_connection(a.place, 6 * kUnit), err::enomem));
+	f.admission.give_back_connection(a.place, 6 * kUnit);
+	EXPECT_EQ(a.place.connections, 0);
+	EXPECT_EQ(a.place.bytes, path_bytes(2));
+	EXPECT(f.admission.add_connection(a.place, 6 * kUnit).ok());
 }

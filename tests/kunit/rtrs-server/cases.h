@@ -35,7 +35,13 @@
 	CASE(admission_patience_ends)                   \
 	CASE(admission_of_info_comes_again)             \
 	CASE(admission_strangers_give_way_to_the_known) \
-	CASE(admission_flood_stays_in_its_share)
+	CASE(admission_flood_stays_in_its_share)        \
+	CASE(admission_strangers_leave_places)          \
+	CASE(admission_none_gives_way_in_vain)          \
+	CASE(admission_who_waits_gives_way_to_none)     \
+	CASE(admission_end_of_the_server_ends_waits)    \
+	CASE(admission_keeps_places_for_the_next)       \
+	CASE(admission_takes_connections_back)
 
 #define REQUESTS_CASES(CASE)                       \
 	CASE(requests_of_a_host_keep_their_order)  \
@@ -44,6 +50,7 @@
 	CASE(requests_whose_client_is_gone_end)    \
 	CASE(requests_are_handed_over_once)        \
 	CASE(requests_have_a_bound)                \
+	CASE(requests_free_their_places)           \
 	CASE(requests_end_with_the_server)         \
 	CASE(requests_of_a_storm_are_served)
 

@@ -299,10 +299,10 @@ CASE(requests_have_a_bound)
 	REQUIRE(made.ok());
 	RequestsCase &f = **made;
 	f.held_host = 1;
-	REQUIRE(f.come(f.ids[0], 1).ok());
+	REQUIRE(f.come(f.ids[0], 1, false).ok());
 	REQUIRE(f.holds.wait_for(kLong).ok());
 	u32 taken = 0;
-	while (taken < kWaitingRequestsPerHost + 4 && f.come(f.ids[1 + taken], 1).ok())
+	while (taken < kWaitingRequestsPerHost + 4 && f.come(f.ids[1 + taken], 1, false).ok())
 		taken++;
 	EXPECT_EQ(taken, kWaitingRequestsPerHost);
 	// Who is dropped stays the connection manager's.
@@ -313,6 +313,29 @@ CASE(requests_have_a_bound)
 	EXPECT_EQ(f.ids[1 + taken].destroyed, 0);
 	EXPECT_EQ(f.ids[taken].destroyed, 1);
 	EXPECT_EQ(f.ids[2 + taken].destroyed, 1);
+}
+
+// However many have come.
+CASE(requests_free_their_places)
+{
+	auto made = make_requests_case();
+	REQUIRE(made.ok());
+	RequestsCase &f = **made;
+	constexpr u32 kAtOnce = 1000;
+	constexpr int kRounds = kWaitingRequests / kAtOnce + 2;
+	for (int round = 1; round <= kRounds; round++) {
+		for (u32 i = 0; i < kAtOnce; i++)
+			REQUIRE(f.come(f.ids[i], static_cast<u8>(i % 100)).ok());
+		const unsigned long begun = jiffies;
+		for (u32 i = 0; i < kAtOnce; i++)
+			while (READ_ONCE(f.ids[i].destroyed) != round &&
+			       time_before(jiffies, begun + kLong))
+				schedule_timeout_uninterruptible(1);
+		for (u32 i = 0; i < kAtOnce; i++)
+			REQUIRE(f.ids[i].destroyed == round);
+	}
+	EXPECT_EQ(f.broken, 0);
+	f.requests.stop();
 }
 
 CASE(requests_end_with_the_server)

@@ -18,7 +18,6 @@ namespace {
 constinit bool keys_able = false;
 
 constexpr u64 kUnit = 1 << 20;
-constexpr u32 kPaths = 8;
 
 // A path of the host of that number.
 struct Owner {
@@ -85,11 +84,7 @@ CXXRT_FOR_C bool rtrs_keys_able()
 }
 } // namespace rtrs::server
 
-using admission_testing::AdmissionCase;
-using admission_testing::is;
-using admission_testing::keys_able;
-using admission_testing::kUnit;
-using admission_testing::Owner;
+using namespace admission_testing;
 
 CASE(admission_charges_what_is_made)
 {

@@ -9,6 +9,7 @@ from vmlab.lab import Lab
 from vmlab.multipath import SESSION, back, carries, connects, end_load, folder, gentle_load, wait_back, wait_lost
 
 OURS = ("client", "server")
+ROUNDS = 5  # of wrong proofs, until they are too many
 SERVER_AUTH = "/sys/module/rtrs_server/parameters/auth"
 CLIENT_AUTH = "/sys/module/rtrs_client/parameters/auth"
 
@@ -179,11 +180,14 @@ def rotated(lab: Lab, disk: str) -> None:
 def too_often(lab: Lab, disk: str) -> None:
     """Sixteen wrong proofs of an address are enough for a while."""
     maps = [rnbd.map_text(lab, disk, session=f"s{i}", key="stranger") for i in range(40)]
-    # Together, for time gives them back: one each two seconds.
-    lab.client.run("set +e\n" + "\n".join(f"echo '{text}' >{rnbd.CTL}/map_device 2>/dev/null &" for text in maps) +
-                   "\nwait", 300)
-    before = refusals(lab)
-    rnbd.check(before["proof_limit"] >= 1, f"the server has counted no refusal for that: {before}")
+    # Together, for time gives them back: one each two seconds, which is nearly as fast as a busy host asks.
+    for _ in range(ROUNDS):
+        lab.client.run("set +e\n" + "\n".join(f"echo '{text}' >{rnbd.CTL}/map_device 2>/dev/null &" for text in maps) +
+                       "\nwait", 300)
+        before = refusals(lab)
+        if before["proof_limit"]:
+            break
+    rnbd.check(before["proof_limit"], f"the server has counted no refusal for that: {before}")
     rnbd.equal(rnbd.sessions(lab.client, "client"), [], "sessions that came in")
     # Time gives them back.
     lab.client.run("sleep 5")

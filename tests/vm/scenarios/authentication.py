@@ -178,8 +178,8 @@ def rotated(lab: Lab, disk: str) -> None:
 
 
 def too_often(lab: Lab, disk: str) -> None:
-    """Sixteen wrong proofs of an address are enough for a while, if it has proven nothing of late: else who sends in its
-    name could lock it out."""
+    """Sixteen wrong proofs of an address are enough for a while, if it has proven nothing of late: who has could be
+    locked out by what is sent in its name."""
     guess(lab, disk, 20)
     rnbd.equal(refusals(lab)["proof_limit"], 0, "refusals of an address that has proven itself")
     lab.server.run("rmmod rnbd_server\nrmmod rtrs_server\nmodprobe rtrs_server auth=required\nmodprobe rnbd_server", 90)

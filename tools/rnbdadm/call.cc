@@ -113,16 +113,8 @@ void Call::write(const std::string &path, const std::string &text, Action action
 
 void Call::save(const std::string &file, const std::string &content)
 {
-	int error = host.replace_file(file, content);
-	if (!error)
-		return;
-	std::string reason = words_of(error, Action::Configure), hint;
-	if (error == ENOENT) {
-		std::string folder = file.substr(0, file.rfind('/') + 1);
-		reason = fmt::format("there is no folder {}", folder.empty() ? "." : folder);
-		hint = "make it first, if its name is right";
-	}
-	throw Failure(exit_of(error), fmt::format("cannot write {}: {}", file, reason), hint);
+	if (const int error = host.replace_file(file, content))
+		throw unwritable(file, error);
 }
 
 bool Call::wait_for(const std::function<bool()> &done, double limit)

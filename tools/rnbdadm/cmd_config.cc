@@ -2,6 +2,7 @@
 // apply, check, diff, save.
 #include "apply.hh"
 #include "disk_users.hh"
+#include "host_files.hh"
 #include "keys.hh"
 #include "text.hh"
 
@@ -272,7 +273,9 @@ Exit save(Call &call)
 	if (call.host.exists(file) && !call.has(opt::kForce))
 		throw Failure(Exit::Exists, fmt::format("{} exists", file),
 			      "give --force to replace it");
-	call.save(file, text);
+	FileDraft draft(call.host, file, text);
+	if (const int error = draft.commit())
+		throw unwritable(file, error);
 	return Exit::Done;
 }
 

@@ -208,4 +208,15 @@ Exit exit_of(int error, Action action)
 	}
 }
 
+Failure unwritable(const std::string &file, int error)
+{
+	std::string reason = words_of(error, Action::Configure), hint;
+	if (error == ENOENT) {
+		const std::string folder = file.substr(0, file.rfind('/') + 1);
+		reason = fmt::format("there is no folder {}", folder.empty() ? "." : folder);
+		hint = "make it first, if its name is right";
+	}
+	return {exit_of(error), fmt::format("cannot write {}: {}", file, reason), hint};
+}
+
 } // namespace rnbdadm

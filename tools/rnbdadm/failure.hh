@@ -73,5 +73,7 @@ std::string words_of(int error, Action action);
 std::string advice_of(int error, Action action);
 // An EACCES of the server is a refusal, one of this machine's a lack of rights.
 Exit exit_of(int error, Action action = Action::Configure);
+// "cannot write <file>: <reason in words>", of a file that was to be replaced.
+Failure unwritable(const std::string &file, int error);
 
 } // namespace rnbdadm

@@ -10,7 +10,6 @@
 #include <csignal>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <fcntl.h>
@@ -262,33 +261,6 @@ int Host::make_folder(const std::string &path)
 int Host::remove_folder(const std::string &path)
 {
 	return rmdir(place(path).c_str()) < 0 ? errno : 0;
-}
-
-int Host::replace_file(const std::string &path, const std::string &content, Folders folders)
-{
-	std::error_code error;
-	fs::path target = place(path);
-	if (folders == Folders::Make)
-		fs::create_directories(target.parent_path(), error);
-	if (error)
-		return error.value();
-	// In the same folder: a rename does not cross file systems. The name is unique for each
-	// process, and hidden from collectors that read *.prom.
-	fs::path draft = target.parent_path() /
-			 ("." + target.filename().string() + "." + std::to_string(getpid()));
-	{
-		errno = 0;
-		std::ofstream stream(draft, std::ios::trunc);
-		stream << content;
-		stream.close();
-		if (!stream) {
-			int failed = errno ? errno : EIO;
-			fs::remove(draft, error);
-			return failed;
-		}
-	}
-	fs::rename(draft, target, error);
-	return error.value();
 }
 
 int Host::make_link(const std::string &path, const std::string &target)

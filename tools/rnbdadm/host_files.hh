@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0
+// Plain files that are replaced as a whole.
+#pragma once
+
+#include "host.hh"
+
+namespace rnbdadm {
+
+// The new content of a file of the administrator, whole and on the disk beside it until commit()
+// puts it in the file's place; without that it is gone in the end. Links are followed; owner, group
+// and mode are those of the file.
+class FileDraft {
+public:
+	FileDraft(const Host &host, const std::string &path, const std::string &content);
+	FileDraft(const FileDraft &) = delete;
+	FileDraft &operator=(const FileDraft &) = delete;
+	~FileDraft();
+
+	// Why the file cannot be replaced, a positive errno; 0 if it can.
+	int error() const { return error_; }
+	// 0 or a positive errno. On the disk when it returns.
+	int commit();
+
+private:
+	std::string target_, draft_;
+	int error_ = 0;
+};
+
+} // namespace rnbdadm

@@ -161,14 +161,14 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 	return found;
 }
 
-namespace {
-
 std::optional<Session> running_session(const Host &host, const std::string &name)
 {
 	if (!host.exists(fmt::format("{}/{}", kRtrsClient, name)))
 		return std::nullopt;
 	return read_session(host, false, name);
 }
+
+namespace {
 
 // With addresses for names. What nobody knows is said, and left out; Failure if nothing is left:
 // that may pass by itself, so it is no mistake of the configuration.

@@ -186,12 +186,10 @@ Exit check(Call &call)
 						     : read_config(call.host, call.arguments);
 	std::vector<Json> rows;
 	for (const Mistake &m : config.mistakes) {
-		std::size_t colon = m.place.rfind(':');
-		Number line =
-		    colon == std::string::npos ? Number() : parse_number(m.place.substr(colon + 1));
+		const Place place = parse_place(m.place);
 		Json row;
-		row["file"] = m.place.substr(0, line ? colon : std::string::npos);
-		row["line"] = line ? Json(*line) : Json();
+		row["file"] = place.file;
+		row["line"] = place.line ? Json(*place.line) : Json();
 		row["section"] = m.kind.empty() ? Json() : Json(trim(m.kind + " " + m.name));
 		row["text"] = m.text;
 		rows.push_back(row);

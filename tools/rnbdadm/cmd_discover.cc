@@ -3,6 +3,7 @@
 #include "discovery.hh"
 #include "exports.hh"
 #include "names.hh"
+#include "saving.hh"
 #include "text.hh"
 
 #include <ostream>
@@ -146,7 +147,10 @@ Exit map_all(Call &call, const MapRequest &wanted)
 	}
 	std::vector<Device> devices;
 	const Exit end = call.each(requests.size(), [&](std::size_t i) {
-		if (std::optional<Device> device = map_device(call, requests[i]))
+		const MapRequest &request = requests[i];
+		if (const std::optional<Device> device = call.has(opt::kSave)
+							     ? map_and_save(call, request)
+							     : map_device(call, request))
 			devices.push_back(*device);
 	});
 	if (call.style.format != Format::Table)

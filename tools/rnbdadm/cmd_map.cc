@@ -3,6 +3,7 @@
 #include "config.hh"
 #include "mapping.hh"
 #include "names.hh"
+#include "saving.hh"
 #include "text.hh"
 
 #include <ostream>
@@ -87,16 +88,17 @@ Exit map(Call &call)
 	check_request(call.host, request);
 	need_client(call.host);
 	bool known = call.host.exists(fmt::format("{}/{}", kRtrsClient, request.session));
-	if (!known && request.paths.empty())
-		throw Failure(Exit::Usage,
-			      fmt::format("there is no session '{}' yet: a new one needs --path",
-					  request.session));
+	const bool save = call.has(opt::kSave);
+	// The configuration may have them.
+	if (!known && request.paths.empty() && (all || !save))
+		throw needs_a_path(request.session);
 	if (known && !request.paths.empty())
 		call.say(fmt::format("session {} exists and keeps its paths", request.session));
 	compare_settings(call.host, request);
 	if (all)
 		return map_all(call, request);
-	std::optional<Device> device = map_device(call, request);
+	const std::optional<Device> device =
+	    save ? map_and_save(call, request) : map_device(call, request);
 	if (!device)
 		return Exit::Done;
 	if (call.style.format == Format::Table)
@@ -106,12 +108,37 @@ Exit map(Call &call)
 	return Exit::Done;
 }
 
+// The disk that a word means; also by the name of its section, where it was mapped without. Nothing
+// if there is such a section, and its disk is not mapped.
+std::optional<Device> disk_called(const Host &host, const std::vector<Device> &devices,
+				  const std::string &word)
+{
+	try {
+		return one_device(host, devices, word);
+	} catch (const Failure &failure) {
+		if (failure.code() != Exit::NotFound)
+			throw;
+		const Config config = read_config(host);
+		const DeviceConfig *configured = config.device(word);
+		if (!configured)
+			throw;
+		const MapRequest &request = configured->request;
+		for (const Device &device : devices)
+			if (device.session == request.session &&
+			    device.device_path == request.device_path)
+				return device;
+		return std::nullopt;
+	}
+}
+
 Exit unmap(Call &call)
 {
+	const bool save = call.has(opt::kSave);
 	// Without the module nothing is mapped.
-	if (!call.has(opt::kIfMapped) || call.host.exists(kRnbdClient))
+	if ((!call.has(opt::kIfMapped) && !save) || call.host.exists(kRnbdClient))
 		need_client(call.host);
-	std::vector<Device> devices = read_devices(call.host), chosen;
+	const std::vector<Device> devices = read_devices(call.host);
+	std::vector<Device> chosen;
 	bool all = call.has(opt::kAll), others = call.has(opt::kOthersToo);
 	const Config config = call.has(opt::kSpareInitramfs) ? read_config(call.host) : Config();
 	if (all == !call.arguments.empty())
@@ -129,20 +156,39 @@ Exit unmap(Call &call)
 		call.terminal.err << fmt::format(
 		    "{} not mapped by this program and left alone; --others-too takes all\n",
 		    spared);
-	if (all)
-		return call.each(chosen.size(), [&](std::size_t i) {
-			unmap_device(call, chosen[i], call.has(opt::kForce));
-		});
-	return call.each(call.arguments.size(), [&](std::size_t i) {
-		if (config.in_initramfs(call.arguments[i]))
-			return call.say(call.arguments[i] + " is the initramfs's, and stays");
+	const std::vector<std::string> &words = call.arguments;
+	auto disk_at = [&](std::size_t i) {
+		return all ? chosen[i] : disk_called(call.host, devices, words[i]);
+	};
+	// True if it is not mapped any more.
+	auto end = [&](std::size_t i) {
+		if (!all && config.in_initramfs(words[i])) {
+			call.say(words[i] + " is the initramfs's, and stays");
+			return false;
+		}
 		try {
-			unmap_device(call, one_device(call.host, devices, call.arguments[i]),
-				     call.has(opt::kForce));
+			if (const std::optional<Device> device = disk_at(i))
+				unmap_device(call, *device, call.has(opt::kForce));
+			else if (!save)
+				throw Failure(Exit::NotFound,
+					      words[i] + " is configured, and not mapped");
 		} catch (const Failure &failure) {
 			if (failure.code() != Exit::NotFound || !call.has(opt::kIfMapped))
 				throw;
+			return false;
 		}
+		return true;
+	};
+	const std::size_t count = all ? chosen.size() : words.size();
+	if (!save)
+		return call.each(count, end);
+	return end_each(call, count, end, [&](ConfigEdit &edit, std::size_t i) {
+		const std::optional<Device> device = disk_at(i);
+		const DeviceConfig *configured =
+		    device ? edit.config().mapping(device->session, device->device_path)
+			   : edit.config().device(words[i]);
+		if (configured)
+			edit.remove_device(configured->name);
 	});
 }
 
@@ -282,8 +328,13 @@ std::vector<Command> map_commands()
 	     "afterwards. Settings of a session that exists already are those of its other disks, "
 	     "too: the mapping is refused if another value is asked for. --dry-run prints what is "
 	     "written, without writing it.\n\n"
-	     "The device is mapped until it is unmapped or the machine goes down. For devices that "
-	     "shall be there after each start see rnbd.conf(5) and rnbdadm-apply(8).",
+	     "The device is mapped until it is unmapped or the machine goes down. --save also "
+	     "writes it, and its session if that is new there, at the end of "
+	     "/etc/rnbd/rnbd.conf, so that rnbd-client.target maps it at each start; "
+	     "see rnbd.conf(5). What is not given is then as the configuration has it for that "
+	     "session, or in [defaults]. A disk that is mapped already is saved as it is; one that "
+	     "is saved already changes nothing. What is configured otherwise than asked for is "
+	     "refused, and so is a configuration with mistakes, before anything is mapped.",
 	     {{"DEVICE_PATH", "name of the block device on the server, or of its export", "",
 	       false}},
 	     [] {
@@ -291,6 +342,8 @@ std::vector<Command> map_commands()
 		     options.push_back({opt::kAll,
 					"every export of the server that this session may open and "
 					"that nobody writes to"});
+		     options.push_back(
+			 {opt::kSave, "write it to /etc/rnbd/rnbd.conf as well, for each start"});
 		     return options;
 	     }(),
 	     {{"rnbdadm map /dev/nvme0n1 --session store --path 192.0.2.10",
@@ -299,7 +352,8 @@ std::vector<Command> map_commands()
 	      {"rnbdadm map vm1 -s store -p 10.0.0.2@10.0.0.1 -p 10.0.1.2@10.0.1.1",
 	       "with two paths"},
 	      {"rnbdadm map vm2 -s safe -p 10.0.0.1 --key client7",
-	       "from a server that has to prove who it is, and wants to know who comes"}},
+	       "from a server that has to prove who it is, and wants to know who comes"},
+	      {"rnbdadm map vm3 -s safe --save", "and at each start of this machine"}},
 	     &kDeviceKind,
 	     map},
 	    {"unmap",
@@ -310,15 +364,20 @@ std::vector<Command> map_commands()
 	     "I/O.\n\n"
 	     "--all takes what this program has mapped, by hand or from the configuration, and "
 	     "spares "
-	     "what others have.",
+	     "what others have.\n\n"
+	     "--save takes the section of each disk that it has unmapped out of the "
+	     "configuration, and that of a session with its last device; comments and all else "
+	     "stay. A device that is configured and not mapped is taken out by its name there.",
 	     {{"DEVICE", "a mapped device, by any of its names", "device", false, true}},
 	     {{opt::kForce, "remove it even if it is open"},
 	      {opt::kIfMapped, "a device that is not mapped is no failure"},
 	      {opt::kSpareInitramfs,
 	       "leave alone what the configuration has in an initramfs, by its name there"},
 	      {opt::kAll, "every device that this program has mapped"},
-	      {opt::kOthersToo, "with --all: those that others have mapped as well"}},
+	      {opt::kOthersToo, "with --all: those that others have mapped as well"},
+	      {opt::kSave, "take it out of the configuration as well"}},
 	     {{"rnbdadm unmap rnbd0", "by the name of the disk"},
+	      {"rnbdadm unmap data --save", "for good"},
 	      {"rnbdadm unmap store:/dev/nvme0n1", "by session and device"}},
 	     nullptr,
 	     unmap},

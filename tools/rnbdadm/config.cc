@@ -32,6 +32,22 @@ const DeviceConfig *Config::device(const std::string &name) const
 	return nullptr;
 }
 
+const ExportConfig *Config::exported(const std::string &name) const
+{
+	for (const ExportConfig &e : exports)
+		if (e.request.name == name)
+			return &e;
+	return nullptr;
+}
+
+const DeviceConfig *Config::mapping(const std::string &session, const std::string &path) const
+{
+	for (const DeviceConfig &d : devices)
+		if (d.request.session == session && d.request.device_path == path)
+			return &d;
+	return nullptr;
+}
+
 bool Config::faulty(const std::string &kind, const std::string &name) const
 {
 	return std::any_of(mistakes.begin(), mistakes.end(),
@@ -58,6 +74,15 @@ Failure failure_of(const std::vector<std::string> &mistakes, const std::string &
 		fmt::format("{} has {} mistake{}:", what, mistakes.size(),
 			    mistakes.size() > 1 ? "s" : ""),
 		join(mistakes, "\n")};
+}
+
+void need_no_mistakes(const Config &config)
+{
+	std::vector<std::string> lines;
+	for (const Mistake &m : config.mistakes)
+		lines.push_back(m.line());
+	if (!lines.empty())
+		throw failure_of(lines, "nothing is done: the configuration");
 }
 
 std::string comparable_path(const std::string &path)
@@ -362,6 +387,8 @@ private:
 	std::string place_;			   // of what is at hand
 };
 
+} // namespace
+
 // A file that is there and cannot be looked at is read all the same: that is where it is reported.
 std::vector<std::string> config_files(const Host &host)
 {
@@ -382,11 +409,13 @@ std::vector<std::string> config_files(const Host &host)
 	return files;
 }
 
-} // namespace
-
-Config read_config(const Host &host)
+Config read_config(const Host &host, const Drafts &drafts)
 {
-	return read_config(host, config_files(host));
+	std::vector<std::string> files = config_files(host);
+	// It is before those of the folder, there or not yet.
+	if (drafts.contains(kConfigFile) && (files.empty() || files[0] != kConfigFile))
+		files.insert(files.begin(), kConfigFile);
+	return Reader(host, read_sections(host, files, drafts)).read();
 }
 
 Config read_config(const Host &host, const std::vector<std::string> &files)

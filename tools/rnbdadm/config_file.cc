@@ -238,13 +238,18 @@ public:
 							 host_.kind_of(path).folder
 							     ? "it cannot be read: it is a folder"
 							     : "it cannot be read: it is gone"});
+		read_text(path, *text);
+	}
+
+	void read_text(const std::string &path, const std::string &text)
+	{
 		section_ = nullptr;
 		std::size_t number = 0;
 		// What some editors begin a file with.
-		std::size_t at = text->starts_with("\xef\xbb\xbf") ? 3 : 0;
-		while (at < text->size()) {
-			std::size_t end = std::min(text->find('\n', at), text->size());
-			std::string line = trim(text->substr(at, end - at));
+		std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0;
+		while (at < text.size()) {
+			std::size_t end = std::min(text.find('\n', at), text.size());
+			std::string line = trim(text.substr(at, end - at));
 			at = end + 1;
 			place_ = fmt::format("{}:{}", path, ++number);
 			if (line.empty() || line[0] == '#' || line[0] == ';')
@@ -390,12 +395,25 @@ private:
 
 } // namespace
 
-Sections read_sections(const Host &host, const std::vector<std::string> &files)
+Sections read_sections(const Host &host, const std::vector<std::string> &files,
+		       const Drafts &drafts)
 {
 	Sections sections;
+	Reader reader(host, sections);
 	for (const std::string &file : files)
-		Reader(host, sections).read_file(file);
+		if (const auto draft = drafts.find(file); draft != drafts.end())
+			reader.read_text(file, draft->second);
+		else
+			reader.read_file(file);
 	return sections;
+}
+
+Place parse_place(const std::string &place)
+{
+	const std::size_t colon = place.rfind(':');
+	const Number line =
+	    colon == std::string::npos ? Number() : parse_number(place.substr(colon + 1));
+	return {place.substr(0, line ? colon : std::string::npos), line};
 }
 
 } // namespace rnbdadm

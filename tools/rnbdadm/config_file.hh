@@ -52,6 +52,17 @@ struct Sections {
 	std::vector<Mistake> mistakes;
 };
 
-Sections read_sections(const Host &host, const std::vector<std::string> &files);
+// Texts of files that are not written yet, by path: they count instead of what is there.
+using Drafts = std::map<std::string, std::string>;
+
+Sections read_sections(const Host &host, const std::vector<std::string> &files,
+		       const Drafts &drafts = {});
+
+// "file:line" as its parts; the line is missing if the place is a whole file.
+struct Place {
+	std::string file;
+	std::optional<std::uint64_t> line;
+};
+Place parse_place(const std::string &place);
 
 } // namespace rnbdadm

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,8 +120,13 @@ int Host::replace_file(const std::string &path, const std::string &content, Fold
 	return failed;
 }
 
-FileDraft::FileDraft(const Host &host, const std::string &path, const std::string &content)
+FileDraft::FileDraft(const Host &host, const std::string &path, const std::string &content,
+		     Host::Folders folders)
 {
+	if (folders == Host::Folders::Make)
+		error_ = make_folders(host.place(path));
+	if (error_)
+		return;
 	const fs::path target = end_of_links(host.place(path), error_);
 	if (error_)
 		return;
@@ -160,6 +166,27 @@ int FileDraft::commit()
 		return error_ = errno;
 	draft_.clear();
 	return sync_folder(fs::path(target_).parent_path());
+}
+
+FileLock::FileLock(const Host &host, const std::string &path)
+{
+	const fs::path place = host.place(path);
+	error_ = make_folders(place);
+	if (error_)
+		return;
+	fd_ = open(place.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	error_ = error_of(fd_ >= 0);
+}
+
+FileLock::~FileLock()
+{
+	if (fd_ >= 0)
+		close(fd_);
+}
+
+int FileLock::take()
+{
+	return error_ ? error_ : error_of(!flock(fd_, LOCK_EX | LOCK_NB));
 }
 
 } // namespace rnbdadm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Plain files that are replaced as a whole.
+// Plain files that are replaced as a whole, and who of this program's processes may do so.
 #pragma once
 
 #include "host.hh"
@@ -11,7 +11,8 @@ namespace rnbdadm {
 // and mode are those of the file.
 class FileDraft {
 public:
-	FileDraft(const Host &host, const std::string &path, const std::string &content);
+	FileDraft(const Host &host, const std::string &path, const std::string &content,
+		  Host::Folders folders = Host::Folders::MustExist);
 	FileDraft(const FileDraft &) = delete;
 	FileDraft &operator=(const FileDraft &) = delete;
 	~FileDraft();
@@ -24,6 +25,22 @@ public:
 private:
 	std::string target_, draft_;
 	int error_ = 0;
+};
+
+// Of the processes that lock a file one has it at a time, until it ends. The file is made if it is
+// missing, with its folders, and is its owner's alone: nobody else keeps them waiting.
+class FileLock {
+public:
+	FileLock(const Host &host, const std::string &path);
+	FileLock(const FileLock &) = delete;
+	FileLock &operator=(const FileLock &) = delete;
+	~FileLock();
+
+	// 0, EWOULDBLOCK while another process has it, or another positive errno.
+	int take();
+
+private:
+	int fd_ = -1, error_ = 0;
 };
 
 } // namespace rnbdadm

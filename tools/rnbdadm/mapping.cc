@@ -72,6 +72,12 @@ std::string wanted_auth(const std::string &auth, const std::string &key)
 	return auth.empty() && !key.empty() ? to_text(rtrs::AuthPolicy::Required) : auth;
 }
 
+Failure needs_a_path(const std::string &session)
+{
+	return {Exit::Usage,
+		fmt::format("there is no session '{}' yet: a new one needs --path", session)};
+}
+
 std::vector<std::string> access_modes()
 {
 	std::vector<std::string> modes;

@@ -33,6 +33,8 @@ std::vector<std::string> access_modes();
 std::string wanted_auth(const std::string &auth, const std::string &key);
 // Failure (Usage) for what the kernel would refuse, in words and before anything is written.
 void check_request(const Host &host, const MapRequest &request);
+// Of a session that is nowhere yet (Usage).
+Failure needs_a_path(const std::string &session);
 // The line for map_device: all that the module takes with a mapping, as its usage says, so that
 // there is never a disk without it. Failure (Missing) for a proof that was asked for from a module
 // that knows none: it would connect without.

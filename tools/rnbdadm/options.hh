@@ -113,6 +113,7 @@ inline constexpr FlagKey kDevices{"devices"};
 inline constexpr FlagKey kExports{"exports"};
 inline constexpr FlagKey kPresentPaths{"present-paths"};
 inline constexpr FlagKey kMissingOnly{"missing-only"};
+inline constexpr FlagKey kSave{"save"};
 
 // Of what looks again and again.
 inline constexpr FlagKey kWatch{"watch", 'w'};

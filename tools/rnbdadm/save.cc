@@ -13,13 +13,11 @@
 
 namespace rnbdadm {
 
-namespace {
-
-// From the last part of its path, with what a name may not hold left out.
 std::string name_for(const Device &device, std::map<std::string, int> &taken)
 {
 	std::string base = device.owner;
 	if (base.empty() || base == "-") {
+		// Without what a name may not hold.
 		base = device.device_path.substr(device.device_path.rfind('/') + 1);
 		for (char &c : base)
 			if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.')
@@ -34,6 +32,8 @@ std::string name_for(const Device &device, std::map<std::string, int> &taken)
 	taken[name]++;
 	return name;
 }
+
+namespace {
 
 // As it is configured, if that has a name which stands for this path.
 std::string word_for(const Host &host, const SessionConfig *configured, const Path &path)
@@ -60,6 +60,53 @@ bool has_comment(const std::string &names)
 
 } // namespace
 
+std::string section_of(const Host &host, const Session &session, const SessionConfig *configured)
+{
+	std::string text = fmt::format("[session {}]\n", session.name);
+	for (const Path &path : session.paths)
+		text += fmt::format("path = {}\n", word_for(host, configured, path));
+	if (session.server_port)
+		text += fmt::format("port = {}\n", *session.server_port);
+	else if (configured && configured->port != 1234)
+		text += fmt::format("port = {}\n", configured->port);
+	if (session.auth)
+		text += fmt::format("auth = {}\n", *session.auth);
+	if (session.key && !session.key->empty())
+		text += fmt::format("key = {}\n", *session.key);
+	for (const Setting &setting : session_settings())
+		if (auto value = running_value(host, session.name, setting))
+			text += fmt::format("{} = {}\n", setting.name, *value);
+	return text;
+}
+
+std::string section_of(const Device &device, const std::string &name)
+{
+	std::string text = fmt::format("[device {}]\nsession = {}\ndevice = {}\naccess = {}\n",
+				       name, device.session, device.device_path, device.access);
+	if (device.poll_queues && *device.poll_queues)
+		text += fmt::format("poll-queues = {}\n", *device.poll_queues);
+	if (device.no_path_timeout)
+		text += fmt::format("no-path-timeout = {}\n", *device.no_path_timeout);
+	return text;
+}
+
+std::string section_of(const ExportRequest &exported)
+{
+	std::string text =
+	    fmt::format("[export {}]\ndevice = {}\n", exported.name, exported.device_path);
+	if (!exported.access.empty())
+		text += fmt::format("access = {}\n", exported.access);
+	if (!exported.local_use.empty())
+		text += fmt::format("local-use = {}\n", exported.local_use);
+	for (const std::string &client : exported.clients)
+		text += fmt::format("client = {}\n", client);
+	for (const std::string &key : exported.keys)
+		text += fmt::format("key = {}\n", key);
+	for (const std::string &address : exported.addresses)
+		text += fmt::format("address = {}\n", address);
+	return text;
+}
+
 std::string saved_config(const Host &host, const Config &known)
 {
 	std::string text = "# Written by rnbdadm save; see rnbd.conf(5).\n";
@@ -73,32 +120,11 @@ std::string saved_config(const Host &host, const Config &known)
 				      [&](const Device &d) { return d.session == session.name; });
 			continue;
 		}
-		text += fmt::format("\n[session {}]\n", session.name);
-		const SessionConfig *configured = known.session(session.name);
-		for (const Path &path : session.paths)
-			text += fmt::format("path = {}\n", word_for(host, configured, path));
-		if (session.server_port)
-			text += fmt::format("port = {}\n", *session.server_port);
-		else if (configured && configured->port != 1234)
-			text += fmt::format("port = {}\n", configured->port);
-		if (session.auth)
-			text += fmt::format("auth = {}\n", *session.auth);
-		if (session.key && !session.key->empty())
-			text += fmt::format("key = {}\n", *session.key);
-		for (const Setting &setting : session_settings())
-			if (auto value = running_value(host, session.name, setting))
-				text += fmt::format("{} = {}\n", setting.name, *value);
+		text += "\n" + section_of(host, session, known.session(session.name));
 	}
 	std::map<std::string, int> taken;
-	for (const Device &device : devices) {
-		text += fmt::format("\n[device {}]\nsession = {}\ndevice = {}\naccess = {}\n",
-				    name_for(device, taken), device.session, device.device_path,
-				    device.access);
-		if (device.poll_queues && *device.poll_queues)
-			text += fmt::format("poll-queues = {}\n", *device.poll_queues);
-		if (device.no_path_timeout)
-			text += fmt::format("no-path-timeout = {}\n", *device.no_path_timeout);
-	}
+	for (const Device &device : devices)
+		text += "\n" + section_of(device, name_for(device, taken));
 	for (const NameList &list : read_name_lists(host)) {
 		// Never fewer names than there are: they would be everybody's.
 		if (has_comment(join(list.clients, " "))) {
@@ -125,17 +151,12 @@ std::string saved_config(const Host &host, const Config &known)
 			    printable(e.name), printable(*e.clients));
 			continue;
 		}
-		text += fmt::format("\n[export {}]\ndevice = {}\n", e.name, e.device_path);
-		if (!e.access.empty())
-			text += fmt::format("access = {}\n", e.access);
-		if (e.local_use && *e.local_use != "exclusive")
-			text += fmt::format("local-use = {}\n", *e.local_use);
-		for (const std::string &client : split(e.clients.value_or("")))
-			text += fmt::format("client = {}\n", client);
-		for (const std::string &key : split(e.keys.value_or("")))
-			text += fmt::format("key = {}\n", key);
-		for (const std::string &address : split(e.addresses.value_or("")))
-			text += fmt::format("address = {}\n", address);
+		text += "\n" +
+			section_of(
+			    {e.name, e.device_path, e.access,
+			     e.local_use.value_or("exclusive") == "exclusive" ? "" : *e.local_use,
+			     split(e.clients.value_or("")), split(e.keys.value_or("")),
+			     split(e.addresses.value_or(""))});
 	}
 	return text;
 }

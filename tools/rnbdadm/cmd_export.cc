@@ -5,6 +5,7 @@
 #include "keys.hh"
 #include "mapping.hh"
 #include "names.hh"
+#include "saving.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -168,9 +169,16 @@ Exit export_add(Call &call)
 	for (const std::string &client : call.values(opt::kClients))
 		request.clients.push_back(client);
 	request.keys = call.values(opt::kKeys);
-	request.addresses = rules_of(call, call.values(opt::kAddresses));
+	const std::vector<std::string> addresses = call.values(opt::kAddresses);
+	request.addresses = rules_of(call, addresses);
 	check_rules(request);
-	add_export(call, request);
+	if (call.has(opt::kSave)) {
+		// Names of machines are saved as such.
+		request.addresses = addresses;
+		request = add_export_and_save(call, request);
+	} else {
+		add_export(call, request);
+	}
 	// That is legal: it may come later, as a logical volume that is not active yet.
 	if (!call.host.exists(request.device_path))
 		call.terminal.err << fmt::format(
@@ -184,8 +192,9 @@ Exit export_add(Call &call)
 
 Exit export_remove(Call &call)
 {
-	// The unit that stops a server removes what there is.
-	if (!call.has(opt::kAll))
+	const bool save = call.has(opt::kSave);
+	// The unit that stops a server removes what there is; what is configured may not run.
+	if (!call.has(opt::kAll) && !(save && !server_loaded(call.host)))
 		need_export_list(call.host);
 	std::vector<Export> exports = read_exports(call.host);
 	std::vector<std::string> names;
@@ -194,13 +203,20 @@ Exit export_remove(Call &call)
 	if (call.has(opt::kAll) == !call.arguments.empty())
 		throw Failure(Exit::Usage, "server export remove: name exports, or give --all");
 	const std::vector<std::string> &chosen = call.has(opt::kAll) ? names : call.arguments;
-	return call.each(chosen.size(), [&](std::size_t i) {
+	// True if it is not there any more.
+	auto end = [&](std::size_t i) {
 		const std::string &name = chosen[i];
-		if (!std::count(names.begin(), names.end(), name))
+		if (std::count(names.begin(), names.end(), name))
+			remove_export(call, name);
+		else if (!save || !read_config(call.host).exported(name))
 			throw Failure(Exit::NotFound, fmt::format("there is no export '{}'{}", name,
 								  did_you_mean(name, names)));
-		remove_export(call, name);
-	});
+		return true;
+	};
+	if (!save)
+		return call.each(chosen.size(), end);
+	return end_each(call, chosen.size(), end,
+			[&](ConfigEdit &edit, std::size_t i) { edit.remove_export(chosen[i]); });
 }
 
 } // namespace
@@ -246,13 +262,24 @@ std::vector<Command> export_commands()
 	     "offer a block device to clients by a name",
 	     "Clients map it by NAME and do not learn where it lies. The export lasts until it is "
 	     "removed "
-	     "or the module is unloaded; for ever is what rnbd.conf(5) says. "
-	     "While there is an export, the module cannot be unloaded.",
+	     "or the module is unloaded; for ever is what rnbd.conf(5) says, to which --save adds "
+	     "it. "
+	     "While there is an export, the module cannot be unloaded.\n\n"
+	     "--save refuses a configuration with mistakes, and an export that is configured "
+	     "or runs with other rules. One that runs with these rules is saved; one that "
+	     "is saved already changes nothing.",
 	     {{"NAME", "name for the clients"}, {"DEVICE", "block device of this machine", "file"}},
-	     {access, local_use, client, key, address},
+	     {access,
+	      local_use,
+	      client,
+	      key,
+	      address,
+	      {opt::kSave, "write it to /etc/rnbd/rnbd.conf as well, for each start"}},
 	     {{"rnbdadm server export add vm1 /dev/vg0/vm1 --client host7 --address 10.0.0.0/30",
 	       ""},
-	      {"rnbdadm server export add vm1 /dev/vg0/vm1 --key host7", ""}},
+	      {"rnbdadm server export add vm1 /dev/vg0/vm1 --key host7", ""},
+	      {"rnbdadm server export add vm1 /dev/vg0/vm1 --key host7 --save",
+	       "and at each start of the server"}},
 	     nullptr,
 	     export_add},
 	    {"server export set",
@@ -294,11 +321,15 @@ std::vector<Command> export_commands()
 	     export_disable},
 	    {"server export remove",
 	     "end an export",
-	     "One that a client has open stays, unless --force is given.",
+	     "One that a client has open stays, unless --force is given. --save takes the section "
+	     "of each that is removed out of the configuration, whose comments and other sections "
+	     "stay; an export that is configured and not there is taken out, too.",
 	     {{"NAME", "name of the export", "export", false, true}},
 	     {{opt::kAll, "every export"},
-	      {opt::kForce, "close out the clients that have it open; their I/O fails"}},
-	     {{"rnbdadm server export remove vm1", ""}},
+	      {opt::kForce, "close out the clients that have it open; their I/O fails"},
+	      {opt::kSave, "take it out of the configuration as well"}},
+	     {{"rnbdadm server export remove vm1", ""},
+	      {"rnbdadm server export remove vm1 --save", "for good"}},
 	     nullptr,
 	     export_remove},
 	};

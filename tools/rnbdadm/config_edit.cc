@@ -170,6 +170,12 @@ void ConfigEdit::remove_device(const std::string &name)
 		remove("session", session, config_.session(session)->place);
 }
 
+void ConfigEdit::remove_export(const std::string &name)
+{
+	if (const ExportConfig *exported = config_.exported(name))
+		remove("export", name, exported->place);
+}
+
 void ConfigEdit::check() const
 {
 	for (const auto &[file, text] : drafts_)

@@ -36,6 +36,7 @@ public:
 	// From where it stands, if it does; a session goes with the last device that is configured
 	// in it.
 	void remove_device(const std::string &name);
+	void remove_export(const std::string &name);
 	// As the files are now, with what others did meanwhile, and without all changes.
 	void revert();
 

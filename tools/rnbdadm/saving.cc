@@ -224,6 +224,63 @@ std::optional<Device> map_and_save(Call &call, const MapRequest &asked)
 	return device;
 }
 
+namespace {
+
+// Failure (Exists) if it differs from an export that is there, in words of where that is.
+void compare(const ExportRequest &asked, const Export &there, const std::string &where)
+{
+	for (const auto &[key, want, have] : export_differences(asked, there))
+		throw Failure(Exit::Exists,
+			      fmt::format("{}: export {} has {} {}, and {} is asked for", where,
+					  asked.name, key, have.empty() ? "not given" : have,
+					  want.empty() ? "none" : want),
+			      "what is configured or runs is not changed by this: change it there");
+}
+
+// As one that would run, with what holds where nothing is said.
+Export as_running(const ExportRequest &request)
+{
+	Export e;
+	e.name = request.name;
+	e.device_path = request.device_path;
+	e.access = request.access.empty() ? "rw" : request.access;
+	e.local_use = request.local_use.empty() ? "exclusive" : request.local_use;
+	e.clients = join(request.clients, " ");
+	e.keys = join(request.keys, " ");
+	e.addresses = join(request.addresses, " ");
+	return e;
+}
+
+} // namespace
+
+ExportRequest add_export_and_save(Call &call, const ExportRequest &asked)
+{
+	ConfigEdit edit(call);
+	if (!edit.config().exported(asked.name))
+		edit.add("export", asked.name, section_of(asked));
+	const ExportConfig *configured = edit.config().exported(asked.name);
+	if (!configured)
+		throw Failure(Exit::Usage,
+			      fmt::format("{} cannot be saved in {}: it would read the name "
+					  "otherwise",
+					  asked.name, kConfigFile));
+	auto resolved = [&](ExportRequest request) {
+		request.addresses = resolved_rules(call.host, request.addresses);
+		return request;
+	};
+	const ExportRequest wanted = resolved(configured->request);
+	compare(resolved(asked), as_running(wanted), configured->place);
+	const bool runs = call.host.exists(kExports + "/" + asked.name);
+	if (runs)
+		compare(wanted, read_export(call.host, asked.name), "it is there already");
+	edit.check();
+	if (!runs)
+		add_export(call, wanted);
+	edit.write(fmt::format("export {} is made, and not saved", asked.name));
+	warn_of_unit(call, "rnbd-server.service");
+	return wanted;
+}
+
 Exit end_each(Call &call, std::size_t count, const std::function<bool(std::size_t)> &end,
 	      const std::function<void(ConfigEdit &, std::size_t)> &take_out)
 {

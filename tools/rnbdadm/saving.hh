@@ -11,6 +11,10 @@ namespace rnbdadm {
 // otherwise. Nothing with --dry-run.
 std::optional<Device> map_and_save(Call &call, const MapRequest &asked);
 
+// The same of an export. `asked` has the addresses of the command line as they were written.
+// Returns what it was made with.
+ExportRequest add_export_and_save(Call &call, const ExportRequest &asked);
+
 // Ends `count` objects, with the exit code of Call::each(), and takes those out of the
 // configuration of which `end` says that they have ended, or never were.
 Exit end_each(Call &call, std::size_t count, const std::function<bool(std::size_t)> &end,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <rnbd/pure/map_options.hh>
@@ -95,6 +96,26 @@ void compare_export(const Host &host, ExportRequest wanted, const Export &runnin
 
 } // namespace
 
+std::vector<Device> extra_of(std::vector<Device> running, const Config &config)
+{
+	std::set<std::pair<std::string, std::string>> configured;
+	for (const DeviceConfig &d : config.devices)
+		configured.emplace(d.request.session, d.request.device_path);
+	std::erase_if(running, [&](const Device &d) {
+		return configured.contains({d.session, d.device_path}) ||
+		       (!d.owner.empty() && config.faulty("device", d.owner));
+	});
+	return running;
+}
+
+std::vector<Export> extra_of(std::vector<Export> running, const Config &config)
+{
+	std::erase_if(running, [&](const Export &e) {
+		return config.exported(e.name) || config.faulty("export", e.name);
+	});
+	return running;
+}
+
 std::vector<Difference> find_differences(const Host &host, const Config &config, bool extra)
 {
 	std::vector<Difference> found;
@@ -144,20 +165,11 @@ std::vector<Difference> find_differences(const Host &host, const Config &config,
 		    std::none_of(config.name_lists.begin(), config.name_lists.end(),
 				 [&](const NameListConfig &c) { return c.list.key == list.key; }))
 			found.push_back({"key " + list.key, "client", "", join(list.clients, " ")});
-	for (const Device &device : devices)
-		if ((device.owner.empty() || !config.faulty("device", device.owner)) &&
-		    std::none_of(config.devices.begin(), config.devices.end(),
-				 [&](const DeviceConfig &d) {
-					 return d.request.session == device.session &&
-						d.request.device_path == device.device_path;
-				 }))
-			found.push_back({"device " + device.name, "mapping", "",
-					 device.session + ":" + device.device_path});
-	for (const Export &e : exports)
-		if (!config.faulty("export", e.name) &&
-		    std::none_of(config.exports.begin(), config.exports.end(),
-				 [&](const ExportConfig &c) { return c.request.name == e.name; }))
-			found.push_back({"export " + e.name, "mapping", "", e.device_path});
+	for (const Device &device : extra_of(devices, config))
+		found.push_back({"device " + device.name, "mapping", "",
+				 device.session + ":" + device.device_path});
+	for (const Export &e : extra_of(exports, config))
+		found.push_back({"export " + e.name, "mapping", "", e.device_path});
 	return found;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // apply, check, diff, save.
 #include "apply.hh"
+#include "config_edit.hh"
 #include "disk_users.hh"
-#include "host_files.hh"
 #include "keys.hh"
 #include "text.hh"
 
@@ -107,6 +107,9 @@ void leave_out_absent(const Host &host, std::vector<std::string> &paths)
 
 Exit apply(Call &call)
 {
+	const bool pruned = call.has(opt::kPrune);
+	// What another process maps at this moment may be configured a moment later.
+	const std::unique_ptr<FileLock> lock = pruned ? lock_config(call) : nullptr;
 	Config config = read_config(call.host);
 	if (call.has(opt::kPresentPaths)) {
 		for (SessionConfig &session : config.sessions)
@@ -114,13 +117,18 @@ Exit apply(Call &call)
 		for (DeviceConfig &device : config.devices)
 			leave_out_absent(call.host, device.request.paths);
 	}
+	if (!pruned && (call.has(opt::kForce) || call.has(opt::kOthersToo)))
+		throw Failure(Exit::Usage, "apply: --force and --others-too go with --prune");
+	if (!call.arguments.empty() && pruned)
+		throw Failure(Exit::Usage, "apply: name devices, or give --prune, not both");
 	if (!call.arguments.empty() && (call.has(opt::kExports) || call.has(opt::kDevices)))
 		throw Failure(Exit::Usage, "apply: name devices, or a kind of objects, not both");
-	const Plan plan =
-	    call.arguments.empty()
-		? plan_of_all(config, call.has(opt::kDevices) || !call.has(opt::kExports),
-			      call.has(opt::kExports) || !call.has(opt::kDevices))
-		: plan_of_names(config, call.arguments);
+	const bool devices = call.has(opt::kDevices) || !call.has(opt::kExports);
+	const bool exports = call.has(opt::kExports) || !call.has(opt::kDevices);
+	const Plan plan = call.arguments.empty() ? plan_of_all(config, devices, exports)
+						 : plan_of_names(config, call.arguments);
+	if (pruned)
+		check_for_prune(call.host, config);
 	std::vector<Json> rows;
 	std::set<std::array<std::string, 3>> reported;
 	auto report = [&](const std::string &kind, const std::string &name,
@@ -164,6 +172,15 @@ Exit apply(Call &call)
 				      failure.hint());
 		}
 	});
+	// Looked for now: until now the number of a disk may have become another one's.
+	const Extra extra = pruned ? find_extra(call, config, devices, exports) : Extra();
+	// What has failed may be what shall be there in its place.
+	if (code != Exit::Done && extra.size())
+		call.terminal.err << "nothing is pruned, as not all could be applied\n";
+	else if (code == Exit::Done)
+		code = prune(call, extra, report);
+	if (code != Exit::Done && pruned && plan.objects.size() + extra.size() > 1)
+		code = Exit::Partial;
 	if (!lines.empty())
 		code = plan.objects.empty() ? Exit::Config
 		       : code == Exit::Done ? Exit::Mistakes
@@ -289,9 +306,15 @@ std::vector<Command> config_commands()
 	     "what is missing: sessions with their paths and settings, devices, names of keys, "
 	     "exports. What runs "
 	     "as it "
-	     "should is left alone, so it may be called again at any time. Nothing is removed. A "
+	     "should is left alone, so it may be called again at any time. Nothing is removed "
+	     "without --prune. A "
 	     "line "
 	     "for each object says what happened to it.\n\n"
+	     "--prune then ends what runs and is not configured: disks that this program has "
+	     "mapped, and exports; lists of keys stay. What is in use stays as with 'rnbdadm "
+	     "unmap', and is reported. Nothing ends if something could not be applied. If the "
+	     "configuration has a mistake, or is not there, nothing is done at all, and the exit "
+	     "code is 11. --dry-run says what would end.\n\n"
 	     "A mistake in the configuration is reported with its file and line, and costs what is "
 	     "described in its section; all else is done, and the exit code is 13. It is 11 if "
 	     "nothing is left to do, or if a NAME is what has the mistake.",
@@ -301,8 +324,14 @@ std::vector<Command> config_commands()
 	      {opt::kExports, "exports, and names of keys, only"},
 	      {opt::kPresentPaths,
 	       "leave out paths from addresses that this machine does not have, as in an "
-	       "initramfs"}},
-	     {{"rnbdadm apply", ""}, {"rnbdadm apply vm1 --dry-run", ""}},
+	       "initramfs"},
+	      {opt::kPrune, "afterwards unmap and remove what runs and is not configured"},
+	      {opt::kForce, "with --prune: also what is in use; its I/O fails"},
+	      {opt::kOthersToo,
+	       "with --prune: also disks that others than this program have mapped"}},
+	     {{"rnbdadm apply", ""},
+	      {"rnbdadm apply vm1 --dry-run", ""},
+	      {"rnbdadm apply --prune --dry-run", "what is there and should not be"}},
 	     &kOutcomeKind,
 	     apply},
 	    {"check",

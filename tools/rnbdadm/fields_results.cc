@@ -68,11 +68,11 @@ const Kind kOutcomeKind = {
     {
 	{"object", "OBJECT", Unit::Text, true, "device, export or key"},
 	{"name", "NAME", Unit::Text, true,
-	 "its name in the configuration; of a key with its generation"},
+	 "its name in the configuration, or of a disk that is unmapped its own; of a key with its "
+	 "generation"},
 	{"result", "RESULT", Unit::Text, true,
-	 "mapped, exported, loaded, remapped, changed, unchanged, failed, or faulty if its section "
-	 "has a "
-	 "mistake"},
+	 "mapped, exported, loaded, remapped, changed, unchanged, unmapped, removed, failed, or "
+	 "faulty if its section has a mistake"},
     },
 };
 

@@ -358,6 +358,15 @@ std::string users_of(const Device &device)
 	return join(users, ", ");
 }
 
+Failure in_use(const Device &device, const std::string &advice)
+{
+	const std::string users = users_of(device);
+	return {Exit::Busy,
+		fmt::format("cannot unmap {}: {}", device.node(),
+			    users.empty() ? words_of(EBUSY, Action::Unmap) : users),
+		users.empty() ? "find out who with: fuser -v " + device.node() : advice};
+}
+
 void unmap_device(Call &call, const Device &device, bool force, const std::string &advice)
 {
 	const std::string users = users_of(device);
@@ -371,11 +380,7 @@ void unmap_device(Call &call, const Device &device, bool force, const std::strin
 	    },
 	    kReaderPatience);
 	if (error == EBUSY)
-		throw Failure(Exit::Busy,
-			      fmt::format("cannot unmap {}: {}", device.node(),
-					  users.empty() ? words_of(error, Action::Unmap) : users),
-			      users.empty() ? "find out who with: fuser -v " + device.node()
-					    : advice);
+		throw in_use(device, advice);
 	if (error)
 		throw call.failure_of(error, Action::Unmap, "cannot unmap " + device.node());
 	if (call.dry_run)

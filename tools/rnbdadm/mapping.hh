@@ -71,9 +71,12 @@ struct Recovery {
 // one that does not connect takes its time, and holds up no other.
 void connect_all(Call &call, std::vector<Recovery> &chosen);
 
-// `advice` is what to do about a disk that is in use.
+// What to do about a disk that is in use.
+inline const std::string kEndUse = "end that first; --force fails its I/O instead";
+// Of a disk that is not unmapped for that reason (Busy).
+Failure in_use(const Device &device, const std::string &advice = kEndUse);
 void unmap_device(Call &call, const Device &device, bool force,
-		  const std::string &advice = "end that first; --force fails its I/O instead");
+		  const std::string &advice = kEndUse);
 // "mounted on /srv, used by dm-0", or "".
 std::string users_of(const Device &device);
 

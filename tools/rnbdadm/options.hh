@@ -114,6 +114,7 @@ inline constexpr FlagKey kExports{"exports"};
 inline constexpr FlagKey kPresentPaths{"present-paths"};
 inline constexpr FlagKey kMissingOnly{"missing-only"};
 inline constexpr FlagKey kSave{"save"};
+inline constexpr FlagKey kPrune{"prune"};
 
 // Of what looks again and again.
 inline constexpr FlagKey kWatch{"watch", 'w'};

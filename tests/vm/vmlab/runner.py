@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import klog
 from .channel import MachineError
-from .lab import NICS, Lab, Options
+from .lab import NICS, ROLES, Lab, Options
 from .scenario import Scenario, Skip
 
 
@@ -44,6 +44,10 @@ def run_all(lab: Lab, scenarios: Iterable[Scenario]) -> list[Outcome]:
             leaks = _more(leaks, lab.leaks())  # what these machines leaked ends with them
             lab.shutdown()
         outcome = run_one(lab, scenario)
+        if outcome.verdict == "failed" and executed_twice(theirs(lab, scenario)):
+            print(f"# {scenario.name} once more: soft-RoCE has executed a registration of the in-tree module twice",
+                  flush=True)
+            outcome = run_one(lab, scenario)
         if scenario.spoils:
             lab.shutdown()
         outcomes.append(outcome)
@@ -71,6 +75,18 @@ def _more(first: list[str] | None, second: list[str] | None) -> list[str] | None
 
 def folder(lab: Lab, scenario: Scenario) -> Path:
     return lab.options.logs / scenario.name.replace("[", "-").replace("]", "")
+
+
+def theirs(lab: Lab, scenario: Scenario) -> list[str]:
+    """Logs of machines with in-tree modules."""
+    files = [folder(lab, scenario) / f"{role}.log" for role in ROLES if not lab.ours(role)]
+    return [file.read_text(encoding="utf-8") for file in files if file.exists()]
+
+
+def executed_twice(logs: list[str]) -> bool:
+    """Soft-RoCE of 6.1 executes local work requests again when it retransmits, which it does on a busy host. This
+    project guards its own (design.md, "Registrations that are executed twice"); in-tree modules lose the request."""
+    return any("rxe_reg_fast_mr: " in log for log in logs)
 
 
 def run_one(lab: Lab, scenario: Scenario) -> Outcome:

@@ -272,6 +272,11 @@ class RunnerTest(unittest.TestCase):
         outcomes.append(runner.Outcome("d", "failed", 1, ["x"]))
         self.assertEqual(runner.summary(outcomes), ("41 passed, 1 failed, 1 skipped", False))
 
+    def test_a_fault_of_the_peers(self) -> None:
+        self.assertFalse(runner.executed_twice([]))
+        self.assertFalse(runner.executed_twice(["rdma_rxe: loaded"]))
+        self.assertTrue(runner.executed_twice(["a", "[ 1.0] rdma_rxe: rxe_reg_fast_mr: mr->lkey = 0x4 not free"]))
+
     def test_time(self) -> None:
         self.assertEqual(runner.no_time_left({}, 1e9), "")
         self.assertEqual(runner.no_time_left({"RNBD_VM_UNTIL": "1000"}, 999.5), "")

@@ -3,11 +3,11 @@
 //
 //	rtrs-wire NETDEV TEXT		counts frames until SIGTERM
 //
-// Prints "ready" when it watches, and at the end "roce N esp N macsec N other N neighbours N text N
-// lost N": UDP to the port of RoCE, ESP, MACsec, other frames, ARP with the neighbour discovery of
-// IPv6, those with the text in them, and those that it missed. Other multicast, which a machine
-// sends to anybody, is not counted. What comes is not either: it may be decrypted already when it
-// is looked at.
+// Prints "ready" when it watches, and at the end "roce N esp N macsec N ike N other N neighbours N
+// text N lost N": UDP to the port of RoCE, ESP, MACsec, what daemons of IPsec say to each other,
+// other frames, ARP with the neighbour discovery of IPv6, those with the text in them, and those
+// that it missed. Other multicast, which a machine sends to anybody, is not counted. What comes is
+// not either: it may be decrypted already when it is looked at.
 #include "../capture.hh"
 
 #include <array>
@@ -26,6 +26,7 @@ namespace {
 volatile bool stop = false;
 
 constexpr uint16_t kRocePort = 4791;
+constexpr uint16_t kIkePort = 500;
 
 // Nobody here sends options.
 struct IpLayout {
@@ -35,7 +36,7 @@ struct IpLayout {
 constexpr IpLayout kIp4{ETH_HLEN + 9, ETH_HLEN + 20};
 constexpr IpLayout kIp6{ETH_HLEN + 6, ETH_HLEN + 40};
 
-enum Kind { Roce, Esp, MacSec, Other, Neighbours, Kinds, Ignored };
+enum Kind { Roce, Esp, MacSec, Ike, Other, Neighbours, Kinds, Ignored };
 
 uint16_t number(std::span<const char> frame, size_t at)
 {
@@ -68,7 +69,10 @@ Kind kind_of(std::span<const char> frame)
 		return Esp;
 	if (type == ETH_P_IPV6 && protocol == IPPROTO_ICMPV6)
 		return discovery(frame[ip.end]) ? Neighbours : Other;
-	return protocol == IPPROTO_UDP && number(frame, ip.end + 2) == kRocePort ? Roce : Other;
+	if (protocol != IPPROTO_UDP)
+		return Other;
+	const uint16_t port = number(frame, ip.end + 2);
+	return port == kRocePort ? Roce : port == kIkePort ? Ike : Other;
 }
 
 void watch(const char *netdev, const char *text)
@@ -86,9 +90,9 @@ void watch(const char *netdev, const char *text)
 			count[k]++;
 		with_text += memmem(frame.data(), frame.size(), text, std::strlen(text)) != nullptr;
 	}
-	std::printf("roce %u esp %u macsec %u other %u neighbours %u text %u lost %u\n",
-		    count[Roce], count[Esp], count[MacSec], count[Other], count[Neighbours],
-		    with_text, cable.lost());
+	std::printf("roce %u esp %u macsec %u ike %u other %u neighbours %u text %u lost %u\n",
+		    count[Roce], count[Esp], count[MacSec], count[Ike], count[Other],
+		    count[Neighbours], with_text, cable.lost());
 }
 
 } // namespace

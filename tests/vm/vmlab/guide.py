@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files and commands of the administration guide, and of its part on clusters, as they stand there, with what is to be
-filled in."""
+"""Files and commands of the administration guide, and of its parts on clusters and secrecy, as they stand there, with
+what is to be filled in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from .lab import ROOT
 
 
-DOCUMENTS = ("admin-guide.md", "clusters.md")
+DOCUMENTS = ("admin-guide.md", "clusters.md", "secrecy.md")
 
 
 def chapter(title: str) -> str:

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sections in a file's text, and one process at a time.
-#include "fake.hh"
+#include "file_status.hh"
 
 #include "config_edit.hh"
-
-#include <sys/stat.h>
 
 using rnbdadm::FileLock;
 using rnbdadm::with_section;
@@ -13,13 +11,6 @@ using rnbdadm::without_section;
 namespace {
 
 const std::string kFile = "/etc/rnbd/rnbd.conf";
-
-struct stat look(const FakeHost &host, const std::string &path)
-{
-	struct stat status = {};
-	EXPECT_EQ(stat(host.place(path).c_str(), &status), 0) << path;
-	return status;
-}
 
 } // namespace
 

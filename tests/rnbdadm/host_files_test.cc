@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Files of the administrator that are replaced as a whole.
-#include "fake.hh"
+#include "file_status.hh"
 
 #include "host_files.hh"
 
 #include <cerrno>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 using rnbdadm::FileDraft;
@@ -14,13 +13,6 @@ using rnbdadm::FileDraft;
 namespace {
 
 const std::string kFile = "/etc/rnbd/rnbd.conf";
-
-struct stat look(const FakeHost &host, const std::string &path)
-{
-	struct stat status = {};
-	EXPECT_EQ(stat(host.place(path).c_str(), &status), 0) << path;
-	return status;
-}
 
 } // namespace
 

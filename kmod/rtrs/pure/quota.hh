@@ -38,7 +38,7 @@ constexpr u64 kRoomPatienceMs = 3000;
 // Connection requests that have come and that no work item has begun to work on: of one host as
 // many as a path has connections; of strangers half of all, so that there is room for others; and
 // of one of these no more than are left for the next, so that hosts which fill their own places
-// leave some, how many they are. Each has an id of the connection manager and a copy of its
+// leave some, however many they are. Each has an id of the connection manager and a copy of its
 // message, less than 4 KiB. What comes beyond is dropped without an answer, and its sender repeats
 // it.
 constexpr u32 kWaitingRequests = 4096;

@@ -14,9 +14,9 @@ namespace {
 // Paths that give way to one request at a time.
 constexpr u32 kMostGiveWay = 16;
 
-// Of the half-open paths that a host may have, so many places are kept free of silent ones: more
-// than are asked for while one path ends.
-constexpr u32 kKeptPlaces = 16;
+// The part of a host's places for half-open paths that is kept free of silent ones, as kKeptOfShare
+// is of memory: more than are asked for while one path ends.
+constexpr u32 kKeptOfPlaces = 16;
 
 u64 admission_ms()
 {
@@ -147,8 +147,8 @@ void Admission::keep_room(List &entries, Admitted &entry)
 {
 	const u64 share = module_->limits.memory(rtrs_keys_able()).half_open;
 	const PathLimits places = half_open_limits(module_->limits.paths());
-	const Claim next{entry, places.paths_per_host / kKeptPlaces,
-			 places.connections_per_host / kKeptPlaces, share / kKeptOfShare};
+	const Claim next{entry, places.paths_per_host / kKeptOfPlaces,
+			 places.connections_per_host / kKeptOfPlaces, share / kKeptOfShare};
 	for (u32 i = 0; i < kMostGiveWay; i++) {
 		const Quota quota = check(entries, next, Without::Leaving);
 		if (!is_half_open(quota) || !give_way_to(entries, next, quota))

@@ -38,8 +38,8 @@ struct Admitted {
 	bool waits = false;   // for others to leave: until then it gives way to none
 	u32 connections = 0;  // that are made, or about to be
 	u64 bytes = 0;
-	u64 heard_at =
-	    0; // ms; when the latest connection request was served, or INFO_REQ was seen to
+	// ms; when the latest connection request was served, or INFO_REQ was seen to.
+	u64 heard_at = 0;
 	// Ends a half-open path, soon and without waiting; null while it can not.
 	void (*give_way)(void *owner) = nullptr;
 	void *owner = nullptr;

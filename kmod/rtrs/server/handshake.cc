@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Connection requests (protocol A.3, G.2).
 //
-// Who owns the id of a request: the connection manager, until its handler has returned; then the
+// The id of a request belongs to the connection manager until its handler has returned; then to the
 // request, with the work item that serves it (requests.hh), until Path::add_connection() has given
-// it to a connection; then the path. Before that point an error is answered by a reject, and the
+// it to a connection; then to the path. Before that point an error is answered by a reject, and the
 // work item destroys the id. Behind it the path's close work does, whatever happens.
 #include <cxxrt/log.hh>
 #include <rtrs/pure/fence.hh>
@@ -357,7 +357,7 @@ Status Path::connect(rdma_cm_id *id, const rdma_conn_param &request,
 	return s;
 }
 
-// Whoever comes later sees that it is closing.
+// A connection request that comes later sees that the path is closing.
 void Path::await_connection_requests()
 {
 	cxxrt::LockGuard held(connect_lock_);

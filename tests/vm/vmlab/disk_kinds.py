@@ -139,6 +139,8 @@ class Kind:
     def mended(self) -> None:
         if self.trouble == "read-only":
             self.server.run(f"blockdev --setrw {self.path}")
+            # Its client asks every few seconds, and refuses writes by itself until then.
+            rnbd.wait_until(self.client, f"! grep -qx 1 /sys/block/{self.user}/ro", 15, "it may write again")
         elif self.trouble == "hangs":
             self.leg[0].go_on()
         elif self.trouble != "resized":

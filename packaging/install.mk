@@ -21,7 +21,7 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	644:build/_rnbdadm:$(zsh)/_rnbdadm \
 	$(foreach unit,$(wildcard $(addprefix packaging/systemd/*.,service target timer)), \
 		644:$(unit):$(units)/$(notdir $(unit))) \
-	755:packaging/systemd/rnbd-server:$(PREFIX)/lib/rnbd/rnbd-server \
+	$(foreach script,rnbd-server rnbd-shutdown,755:packaging/systemd/$(script):$(PREFIX)/lib/rnbd/$(script)) \
 	755:packaging/systemd/rnbd-generator:$(lib)/systemd/system-generators/rnbd-generator \
 	755:packaging/initramfs/hook:$(initramfs)/hooks/rnbd \
 	644:packaging/initramfs/conf-hook:$(initramfs)/conf-hooks.d/rnbd \

@@ -115,7 +115,7 @@ folder=$top/packaging/systemd
 mkdir -p "$work/units"
 for unit in "$folder"/*.service "$folder"/*.target "$folder"/*.timer; do
 	# The program is not installed here: any that exists stands in for it.
-	sed 's,/usr/sbin/rnbdadm,/bin/true,; s,/usr/lib/rnbd/rnbd-server,/bin/true,' "$unit" >"$work/units/${unit##*/}"
+	sed 's,/usr/sbin/rnbdadm,/bin/true,; s,/usr/lib/rnbd/rnbd-[a-z]*,/bin/true,' "$unit" >"$work/units/${unit##*/}"
 done
 cp "$work/units/rnbd@.service" "$work/units/rnbd@x.service"
 for unit in "$work"/units/*; do

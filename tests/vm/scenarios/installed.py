@@ -2,9 +2,12 @@
 """A disk on an installed system, by the guide's lines: udev's names, mounts of fstab, and LVM, without a hand.
 
 [fstab]: a new file system has its name at once and can be unmapped; a mount outlasts the loss of all paths, and waits
-for a server that comes later. [late]: later than systemd waits by itself. [lvm]: as lvm2 is installed, volumes are
+for a server that comes later. [late]: later than systemd waits by itself. [away]: a shutdown of the client, which has
+written, ends while its server is away. [lvm]: as lvm2 is installed, volumes are
 there each time that the disk is mapped, and in a shutdown they end before it.
 """
+
+import time
 
 from vmlab import rnbd
 from vmlab.admin import Admin
@@ -16,8 +19,8 @@ SLOW = True
 OURS = ("client", "server")
 KINDS = ("stock",)
 INSTALLED = True
-VARIANTS = {"fstab": {"what": "fstab"}, "late": {"what": "late"}, "lvm": {"what": "lvm", "maps": 5},
-            "lvm-often": {"what": "lvm", "maps": 50}}
+VARIANTS = {**{what: {"what": what} for what in ("fstab", "late", "away")},
+            "lvm": {"what": "lvm", "maps": 5}, "lvm-often": {"what": "lvm", "maps": 50}}
 BY_HAND = True  # minutes each: an installed system boots several times
 
 DISK = "/dev/nullb7"
@@ -37,6 +40,9 @@ def run(lab: Lab, what: str, maps: int = 0) -> None:
         volumes(lab, client, maps)
     else:
         uuid = file_system(lab, client)
+        if what == "away":
+            server_away(lab)
+            return
         if what == "fstab":
             paths_lost(lab, uuid)
         server_later(lab, 150 if what == "late" else 20)
@@ -79,6 +85,27 @@ def paths_lost(lab: Lab, uuid: str) -> None:
     cables(lab, True)
     rnbd.wait_until(lab.client, OPEN, 90, "the disk is back")
     lab.client.run(f"{look}\necho after >>/srv/data/file\nsync\ngrep -qx before /srv/data/file", 120)
+
+
+def server_away(lab: Lab) -> None:
+    """What it has not got holds the client up for the guide's time; the disk is whole when both are back."""
+    lab.client.run("echo before >/srv/data/file\nsync\n"
+                   "dd if=/dev/zero of=/srv/data/dirty bs=1M count=16 2>/dev/null", 60)
+    cables(lab, False)
+    rnbd.wait_until(lab.client, f"! {OPEN}", 60, "the loss of the paths is known")
+    # Somebody who uses it, and does not end when told so.
+    lab.client.spawn("trap '' TERM; dd if=/dev/zero of=/srv/data/more bs=1M count=16 conv=fsync", 600)
+    begin = time.monotonic()
+    lab.client.power_off(limit=240)
+    took = time.monotonic() - begin
+    said = lab.client.console_text()
+    print(f"# off after {took:.0f} s", flush=True)
+    rnbd.check("no server for rnbd0: the shutdown waits" in said, f"no word on the console: {said[-1500:]}")
+    lab.past["client"] += lab.client.log()
+    lab.reboot("client")
+    cables(lab, True)
+    rnbd.wait_until(lab.client, "mountpoint -q /srv/data", 240, "the mount of fstab is there again")
+    lab.client.run("grep -qx before /srv/data/file\numount /srv/data", 60)
 
 
 def server_later(lab: Lab, seconds: int) -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import matrix, rnbd
+from . import make, matrix, rnbd
 from .channel import Job, scale
 from .disk_kinds import Guided
 from .faults import DISK, VICTIM, Fault
@@ -96,6 +96,7 @@ class Soak:
 
     def set_up(self) -> None:
         lab = self.lab
+        make.programs()  # of one of the troubles: a compiler on a busy host takes minutes, in which there would be none
         rnbd.load_server(lab, **PARAMETERS)
         rnbd.load_client(lab)
         nics = (0, 1, 2)

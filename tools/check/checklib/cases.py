@@ -259,6 +259,7 @@ BAD = {
     "shellcheck": [{"a.sh": "#!/bin/sh\ncd $1\n"}, {"agent": "# shellcheck shell=sh\nrm $x\n"}],
     "pyflakes": [{"a.py": "import os\n"}, {"run": "#!/usr/bin/env python3\nprint(name)\n"}],
     "python-syntax": [{"a.py": "def f(:\n"}, {"b.py": 'x = "\\d"\n'}, {"c.py": "x = 1 is 1\n"}],
+    "guide-paste": [{"README.md": "    make install        all of it\n"}],
     "abi-format": [
         {"Documentation/ABI/testing/sysfs-class-a": text}
         for text in [
@@ -435,6 +436,9 @@ GOOD = {
     "shellcheck": [{"a.sh": '#!/bin/sh\ncd "$1" || exit\n'}],
     "pyflakes": [{"a.py": "import os\n\nprint(os)\n"}],
     "python-syntax": [{"a.py": "x = 1\n"}],
+    "guide-paste": [
+        {"README.md": "    make install        # all of it\n    UUID=x   /srv   ext4   _netdev   0   2\n\ta    b  c\n"}
+    ],
     "abi-format": [
         {
             "Documentation/ABI/testing/sysfs-class-a": "What:\t/sys/a\nWhat:\t/sys/b\n"

@@ -19,6 +19,9 @@ ROW = re.compile(r"\b(?:read_only|read_write|write_only|make)\s*\(\s*\"")
 PARAMETER = re.compile(r"^module_param(?:_named|_string|_cb)?\s*\(\s*(\w+)", re.MULTILINE)
 FOLDER = re.compile(r"^kmod/\w+/(client|server)/")
 LITERAL = re.compile(r"\"([\w/]+)\"")
+# Documents whose commands are to be pasted, and a command that something is said of; a line of fstab is none.
+PASTED = ("README.md", "Documentation/admin-guide.md", "Documentation/clusters.md", "Documentation/secrecy.md")
+SAID = re.compile(r"^    [^ #|].*?\S {3,}[^ #]")
 
 
 @dataclass
@@ -140,3 +143,13 @@ def parameters(tree):
                 line = file.line_of(found.start())
                 findings.append(file.find(line, f"'{found.group(1)}' is not in Documentation/modules.md"))
     return findings
+
+
+@rule("guide-paste", "what a guide says of a command stands behind #, so that a block can be pasted")
+def guide_paste(tree):
+    return [
+        file.find(number, "what is said of a command stands behind #")
+        for file in tree.select(lambda file: file.path in PASTED)
+        for number, line in enumerate(file.lines, 1)
+        if SAID.match(line) and "_netdev" not in line
+    ]

@@ -7,15 +7,16 @@ include packaging/version.mk
 headers := $(shell ls -d /usr/src/linux-headers-*-$(or $(shell dpkg --print-architecture 2>/dev/null),amd64) 2>/dev/null | sort -rV | head -n 1)
 # The kernel to build for: the running one, else the newest headers that are installed.
 KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/modules/$(shell uname -r)/build)
-# What the modules are built from, and what Kbuild is told beside.
+# What the modules are built from, and what Kbuild is told beside. Users get what they load, and the self-test where
+# they install it; who works on the code has TESTS=1: the modules of all tests, and every warning is an error.
 SOURCES := Kbuild $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
-KBUILD_ARGS = RNBD_VERSION='$(VERSION)'
+KBUILD_ARGS = RNBD_VERSION='$(VERSION)' RNBD_TESTS='$(or $(if $(TESTS),all),$(SELFTEST))' CXXRT_WERROR='$(TESTS)'
 include cxxrt/build/project.mk
 
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm vm-full demo fuzz test help
+.PHONY: install uninstall selftest clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm vm-full demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
@@ -34,7 +35,14 @@ MOK ?=
 copies = $(abspath $(BUILD))/install
 signed_by = $(KDIR)/scripts/sign-file $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"/\1/p' \
 	'$(KDIR)/include/config/auto.conf'),sha256) '$(abspath $(MOK))/mok.key' '$(abspath $(MOK))/mok.pub'
+# What the build has proven of this kernel's headers, the self-test proves of the kernel that runs.
+selftest_of = sh cxxrt/build/selftest.sh $(1) '$(release)' '$(BUILD)/tests/cxxrt/cxxrt-selftest.ko'
+install selftest: SELFTEST := selftest
+selftest: modules
+	$(call selftest_of,--now)
+
 install: modules
+	$(if $(DESTDIR)$(INSTALL_MOD_PATH),,$(call selftest_of))
 	rm -rf '$(copies)'
 	mkdir '$(copies)'
 	grep -v tests/ '$(BUILD)/modules.order' | sed 's,^$(abspath $(BUILD))/,$(copies)/,' > '$(copies)/modules.order'
@@ -57,6 +65,7 @@ clean:
 	rm -rf build
 
 # For whoever changes something: a build, the tests of pure code, one scenario.
+quick: TESTS := 1
 quick: modules
 	$(MAKE) -C tests/unit run
 	tests/vm/run map-mkfs
@@ -86,13 +95,13 @@ mutants:
 record = $(if $(RECORD),--record)
 
 vm vm-full: rnbdadm deb
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(lab) tests/vm/run --planned --at-once 3 $(record) $(if $(filter %-full,$@),--full) \
 		--result build/results/$@.txt --logs build/$@
 
 # On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
 # name, variables of its modules.
-modules_for = kdir=$$(tests/vm/run --kernel $(1) --prepare) && tests/vm/in-root $(1) $(MAKE) KDIR="$$kdir" $(2) modules
+modules_for = kdir=$$(tests/vm/run --kernel $(1) --prepare) && tests/vm/in-root $(1) $(MAKE) TESTS=1 KDIR="$$kdir" $(2) modules
 define on_kernel
 	+$(modules_for)
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned $(record)) \
@@ -102,7 +111,7 @@ endef
 # A kernel of the next series comes, is booted, and goes, below the packages.
 newer = $$(cd tests/vm && python3 -c 'from vmlab import kernels; print(kernels.newer())')
 vm-update: rnbdadm deb
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	+newer=$(newer) && $(call modules_for,$$newer)
 	$(lab) tests/vm/run --logs build/$@ 'packages[kernels]'
 
@@ -128,7 +137,7 @@ vm-pairs vm-pairs-full:
 arm64 = ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
 vm-pairs-arm64:
 	tests/vm/deps.sh arm64
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	+$(call modules_for,arm64,$(arm64))
 	tests/vm/run --pairs arm64 $(record) --result build/results/$@.txt --logs build/$@
 
@@ -137,13 +146,13 @@ vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k: vm-%:
 	$(call on_kernel,$*,$(arm64))
 
 matrix:
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(lab) tests/vm/run --at-once 3 --logs build/matrix matrix disk-matrix
 
 # Everything of more machines than two. FROM=COMMIT: an upgrade from that one's
 # modules, which must know `rnbdadm server pause`.
 cluster: rnbdadm
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(if $(FROM),rm -rf build/older && mkdir -p build/older && git archive '$(FROM)' | tar -x -C build/older)
 	$(if $(FROM),$(lab) $(MAKE) -C build/older modules)
 	$(lab) $(if $(FROM),OLDER='$(CURDIR)/build/older') tests/vm/run --logs build/cluster \
@@ -151,18 +160,18 @@ cluster: rnbdadm
 
 # SOAK_SECONDS, SEED, FAULTS, SOAK_DISK=lvm: see the scenario.
 soak:
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(lab) tests/vm/run 'soak[$(or $(SOAK_DISK),null)]'
 
 # QUICK=1: ratios of instructions against the stored ones; else all figures, ROUNDS times, and a report.
 bench:
 	$(if $(QUICK),,bench/deps.sh)
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(lab) bench/run $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(QUICK),--quick --result build/results/bench.txt,$(record))
 
 bench-modules:
-	$(lab) $(MAKE) modules
+	$(lab) $(MAKE) TESTS=1 modules
 	$(lab) bench/run --quick --modules-only --result build/results/bench-modules.txt
 
 demo:
@@ -203,6 +212,8 @@ help:
 
 #? make             build the modules for the running kernel
 #? make install     install them into updates/ and run depmod
+#? make selftest    what the build relies on, tried in the running kernel: a minute, no RDMA; make install does it, too
+#? make report      packs what is needed to support a kernel that the build, or the self-test, fails for
 #? make uninstall   remove them again; the kernel's own are then found
 #? make quick       builds the modules, runs the unit tests and one scenario: two minutes, once all is built
 #? make check       static checks: format, lint, layering, forbidden constructs

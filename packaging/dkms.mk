@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-# What DKMS builds the modules from, below $(DESTDIR): the tree without tests. For the Debian package and the RPM.
+# What DKMS builds the modules from, below $(DESTDIR): the tree without tests, but for the self-test. For the Debian package and the RPM.
 include packaging/version.mk
 folder := $(DESTDIR)/usr/src/rnbd-$(VERSION)
 
-.PHONY: install series
+.PHONY: install
 install:
 	install -d '$(folder)'
 	cp -a Kbuild Makefile cxxrt kmod '$(folder)/'
 	rm -r '$(folder)/cxxrt/example'
-	sed -i 's,tests/[a-z]*/,,g' '$(folder)/Kbuild'
+	install -d '$(folder)/tests'
+	cp -a tests/cxxrt '$(folder)/tests/'
+	rm -r '$(folder)/tests/cxxrt/reject' '$(folder)/tests/cxxrt/run' '$(folder)/tests/cxxrt/installed'
+	sed -i 's, reject/$$,,' '$(folder)/tests/cxxrt/Kbuild'
 	install -D -m 644 packaging/version.mk '$(folder)/packaging/version.mk'
-
-# The kernels that cxxrt supports, as regular expressions.
-series:
-	for name in series series_arm64; do \
-		known=$$(sed -n "s/^$$name='\(.*\)'$$/\1/p" cxxrt/build/check-kernel.sh | \
-			sed 's/\./[.]/g; s/ /|/g') && [ -n "$$known" ] && \
-		sed -i "s/#$$(echo $$name | tr a-z A-Z)#/$$known/" '$(folder)/dkms.conf' || exit 1; done

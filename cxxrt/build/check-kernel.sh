@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # check-kernel.sh KDIR: says in one line why modules in C++ cannot be built for the kernel whose
-# headers or build folder are KDIR. CC and KCXX name the compilers, else the kernel's are taken, with
-# CROSS_COMPILE before their names.
+# headers or build folder are KDIR. Else it tells what is known of that kernel: "tested", or "self-tested" where its
+# build and the self-test on the machine have to show that all is well. CC and KCXX name the compilers, else the
+# kernel's are taken, with CROSS_COMPILE before their names.
 set -u
 kdir=$1
-# The kernels that are supported: one is added when build, `make cxxrt` and the self-test pass with it.
+# The series that are tested: one is added when its plan of virtual machines passes.
 series='6.1 6.12 7.3'
 series_arm64='6.1 6.12 7.3'
 no() {
@@ -27,14 +28,20 @@ else
 fi
 
 version=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h" 2>/dev/null)
-known=
+# A series as a number that can be compared: 6.12 is 6012.
+number() {
+	echo "$1" | sed -n 's/^\([0-9]\{1,3\}\)[.]\([0-9]\{1,3\}\)\([^0-9].*\)\{0,1\}$/\1 \2/p' |
+		{ read -r major minor && echo $((major * 1000 + minor)); }
+}
+this=$(number "$version") || no "the kernel at $kdir has no version"
+oldest=$(number "${series%% *}")
+[ "$this" -ge "$oldest" ] ||
+	no "kernel $version at $kdir is older than ${series%% *}, the oldest one that is supported"
+known=self-tested newest=0
 for s in $series; do
-	case $version in
-	"$s".* | "$s"-*) known=1 ;;
-	esac
+	newest=$(number "$s")
+	[ "$this" -ne "$newest" ] || known=tested
 done
-[ -n "$known" ] ||
-	no "kernel ${version:-of unknown version} at $kdir is not supported, of $machine only these are: $series"
 [ "$(option CC_IS_CLANG)" != y ] ||
 	no "the kernel $version was built with clang; only kernels built with gcc are supported"
 [ "$(option RANDSTRUCT)" != y ] ||
@@ -56,3 +63,6 @@ target=$($cxx -dumpmachine)
 [ "${target%%-*}" = $machine ] ||
 	no "$cxx makes programs for ${target%%-*}, but the kernel $version is of $machine" \
 		"(ARCH= and CROSS_COMPILE= name another compiler)"
+[ "$this" -le "$newest" ] ||
+	echo "cxxrt: kernel $version is newer than ${series##* }, the newest one that was tested" >&2
+echo "$known"

@@ -28,7 +28,7 @@ $(foreach m,$(cxxrt-modules), \
 		$(if $($(m)-y)$($(m)-objs),$(eval $(m)-y += $(m).cxxrt.o))))
 
 quiet_cmd_cxx_o_cc = CXX $(quiet_modtag)  $@
-      cmd_cxx_o_cc = $(KCXX) $(cxx_flags) -c -o $@ $< $(cmd_objtool)
+      cmd_cxx_o_cc = $(cxxrt-strictly) $(KCXX) $(cxx_flags) -c -o $@ $< $(cmd_objtool)
 
 cmd_cxxrt_check = NM="$(NM)" READELF="$(READELF)" OBJDUMP="$(OBJDUMP)" \
 	sh $(cxxrt-dir)/build/check-object.sh $@ || { rm -f $@; exit 1; }

@@ -8,10 +8,11 @@
 #
 # 1. A struct without members has size 0 in C and 1 in C++. The C compiler finds them all, for the
 #    configuration at hand: each place gets a zero-length array, which makes it 0 in C++ too.
-# 2. RULES are edits that no macro can do; see overlay/header.rules. Each has its whole effect, or none
-#    and is marked as optional, or the script fails. Those of another architecture are not tried.
+# 2. RULES are edits that no macro can do; see overlay/header.rules. Each has its whole effect or none: half a rule
+#    fails the script, since it may compile and mean something else. Those of another architecture are not tried.
 #
-# OUT/overlay.log tells what was done, and which optional rules had no effect.
+# OUT/overlay.log tells what was done, and which rules had no effect: "idle" are those that all kernels needed that
+# were tried so far, where explain.sh looks first if the headers do not compile.
 set -eu
 arch=$1 rules=$2 list=$3 out=$4
 shift 4
@@ -59,17 +60,22 @@ header_name() {
 	echo "$name"
 }
 
-if ! "$@" -I"${list%/cxxrt/*}" -Wc++-compat -fdiagnostics-column-unit=byte -fsyntax-only -x c \
+if ! "$@" -I"${list%/cxxrt/*}" -DCXXRT_CANARY -Wc++-compat -fdiagnostics-column-unit=byte -fsyntax-only -x c \
 	"$list" >"$out/c.log" 2>&1; then
 	grep error: "$out/c.log" >&2
 	echo "cxxrt: the kernel's headers do not compile as C" >&2
 	exit 1
 fi
 
-# Last place of a file first, so that the places before it stay where they are.
+# Last place of a file first, so that the places before it stay where they are. One of them is the canary of LIST.
 sed -n 's/^\([^ :]*\):\([0-9]*\):\([0-9]*\): warning: empty \(struct\|union\) has size 0 in C.*/\1 \2 \3/p' \
 	"$out/c.log" | sort -u -k1,1 -k2,2nr -k3,3nr >"$out/empty"
+if ! grep -qF "$list " "$out/empty"; then
+	echo "cxxrt: the compiler does not tell which structs are empty (see $out/c.log)" >&2
+	exit 1
+fi
 while read -r file line column; do
+	[ "$file" != "$list" ] || continue
 	h=$(header_name "$file")
 	# __DECLARE_FLEX_ARRAY(), which the shadow of stddef.h replaces.
 	[ "$h" != linux/stddef.h ] || continue
@@ -95,17 +101,14 @@ while read -r file line column; do
 	echo "empty in C: $h:$line" >>"$log"
 done <"$out/empty"
 
-# Ends the rule that was read: it must have changed all that it names, or nothing if it is optional.
+# Ends the rule that was read: it has changed all that it names, or nothing.
 finish() {
 	[ -n "$header" ] && [ -z "$skipped" ] || return 0
 	if [ "$changed" -gt 0 ] && [ "$unchanged" -gt 0 ]; then
 		echo "cxxrt: a rule matches $header in part only, without effect is: $idle" >&2
 		failed=1
-	elif [ "$changed" -eq 0 ] && [ -n "$optional" ]; then
-		printf 'rule without effect: %s | %s\n' "$header" "$idle" >>"$log"
 	elif [ "$changed" -eq 0 ]; then
-		echo "cxxrt: a rule has no effect on $header: $idle" >&2
-		failed=1
+		printf '%s: %s | %s\n' "${optional:-idle}" "$header" "$idle" >>"$log"
 	fi
 }
 
@@ -140,7 +143,7 @@ while IFS= read -r rule; do
 		finish
 		optional='' skipped='' changed=0 unchanged=0 idle=''
 		case $rule in
-		'? '*) optional=1 rule=${rule#? } ;;
+		'? '*) optional='not for this kernel' rule=${rule#? } ;;
 		esac
 		case $rule in
 		"[$arch] "*) rule=${rule#*] } ;;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # probes.sh PROBES OUT CC FLAG...: compiles PROBES (overlay/probes.c) as C, and writes header OUT with
-# what compiled and what did not. An error of any other line than that of a probe fails the script.
+# what compiled and what did not. An error of any other line than that of a probe fails the script. So do two canaries
+# that are compiled with the probes, if the one that is right does not compile, or the one that is wrong does.
 set -eu
 probes=$1 out=$2
 shift 2
@@ -25,6 +26,13 @@ FILENAME != file {
 		stray = stray "\n\t" $0
 	next
 }
+match($0, /^CANARY\([a-z]+,/) {
+	name = substr($0, 8, RLENGTH - 8)
+	canaries++
+	if ((FNR in wrong) != (name == "wrong"))
+		stray = stray "\n\ta canary that is " name ((FNR in wrong) ? " does not compile" : " compiles")
+	delete wrong[FNR]
+}
 match($0, /^PROBE\([a-z0-9_]+,/) {
 	name = substr($0, 7, RLENGTH - 7)
 	lines = lines "#define CXXRT_PROBE_" name " " (FNR in wrong ? 0 : 1) "\n"
@@ -33,6 +41,8 @@ match($0, /^PROBE\([a-z0-9_]+,/) {
 END {
 	if (!ok && !errors)
 		stray = "\n\tthe compiler failed without a word"
+	if (canaries != 2)
+		stray = stray "\n\tno two canaries are in " file
 	for (line in wrong)
 		stray = stray "\n\t" file ":" line ": no line of a probe"
 	if (stray != "") {

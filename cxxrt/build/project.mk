@@ -10,6 +10,7 @@
 #	mirror		only the folder that they are built in
 #	overlay		only cxxrt's part: the header overlay and the comparison of layouts
 #	objects		OBJECTS=src/a.o: only these
+#	report		packs what the build has found of a kernel that it fails for
 #
 # Kbuild builds in BUILD, a folder of symbolic links for each kernel, so that the sources stay clean and objects of
 # several kernels never mix. KBUILD_ARGS are further variables for it. It gets CXXRT, the folder of cxxrt.
@@ -25,15 +26,17 @@ BUILD ?= build/$(or $(release),unknown)
 # Where a vmlinux lies in KDIR, Kbuild adds BTF to modules by pahole, which fails on types of C++.
 no_cxx_btf := --btf_gen_floats -j --lang_exclude=rust,c++14
 btf = $(if $(wildcard $(KDIR)/vmlinux),PAHOLE_FLAGS='$(no_cxx_btf)')
-kbuild = $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' CXXRT='$(cxxrt-root)' $(KBUILD_ARGS) $(btf)
+# ccache takes a result from its cache by the headers that were read then. It does not see that a patched copy has come
+# since, which is found before the kernel's header; only with what the preprocessor makes of the source it does.
+kbuild = CCACHE_NODIRECT=1 $(MAKE) -C '$(KDIR)' M='$(abspath $(BUILD))' CXXRT='$(cxxrt-root)' $(KBUILD_ARGS) $(btf)
 
-.PHONY: modules mirror overlay objects
+.PHONY: modules mirror overlay objects report
 
 modules: mirror
 	+$(kbuild) modules
 
 mirror:
-	@sh '$(cxxrt-root)/build/check-kernel.sh' '$(KDIR)'
+	@sh '$(cxxrt-root)/build/check-kernel.sh' '$(KDIR)' >/dev/null
 	@sh '$(cxxrt-root)/build/mirror.sh' '$(abspath $(KDIR))' '$(BUILD)' $(SOURCES)
 
 overlay: mirror
@@ -41,3 +44,6 @@ overlay: mirror
 
 objects: mirror
 	+$(kbuild) $(OBJECTS)
+
+report:
+	@sh '$(cxxrt-root)/build/report.sh' '$(KDIR)' '$(BUILD)'

@@ -11,22 +11,23 @@
 #	cxxrt-headers := $(src)/kmod/foo/kernel_headers.h
 #	cxxrt-rules := $(src)/kmod/foo/header.rules
 #
-# With CXXRT_ONLY_OVERLAY set, nothing else is built.
+# With CXXRT_ONLY_OVERLAY set, nothing else is built. With CXXRT_WERROR set, every warning is an error.
 
 include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
 
 cxxrt-overlay-inputs := $(addprefix $(cxxrt-dir)/,build/overlay.sh build/check-kernel.sh \
 	build/probes.sh build/flags.mk build/tree.mk overlay/header.rules overlay/probes.c \
 	include/cxxrt/overlay/headers.h) $(cxxrt-headers) $(cxxrt-rules)
-cxxrt-parity-inputs := $(cxxrt-dir)/build/layout.sh $(cxxrt-dir)/build/layout.awk \
+cxxrt-parity-inputs := $(addprefix $(cxxrt-dir)/build/,explain.sh layout.cc) $(cxxrt-dir)/build/layout.sh $(cxxrt-dir)/build/layout.awk \
 	$(cxxrt-dir)/include/cxxrt/kernel.hh $(cxxrt-dir)/include/cxxrt/new.hh \
 	$(wildcard $(cxxrt-dir)/include/cxxrt/overlay/*.h $(cxxrt-dir)/overlay/shadow/*/*.h)
 
 # What header.rules call the architecture. User-mode Linux exists on x86 only, and has its headers.
 cxxrt-arch := $(if $(CONFIG_UML),x86,$(SRCARCH))
 
-# Compiled as a part of a module would be, but for no file's dependencies.
-cxxrt-no-dep := -Wp$(comma)-MMD$(comma)% -Wp$(comma)-MD$(comma)%
+# Compiled as a part of a module would be, but for no file's dependencies, and with the compiler's warnings, which the
+# flags of some trees switch off.
+cxxrt-no-dep := -Wp$(comma)-MMD$(comma)% -Wp$(comma)-MD$(comma)% -w
 
 # Generated headers: what was found out about the kernel, and the one that includes those of the project.
 cxxrt-found := $(cxxrt-gen)/probes
@@ -44,8 +45,10 @@ endif
 
 quiet_cmd_cxxrt_overlay = CXXGEN  $@
       cmd_cxxrt_overlay = \
-	CC="$(CC)" KCXX="$(KCXX)" sh $(cxxrt-dir)/build/check-kernel.sh $(objtree) && \
 	mkdir -p $(cxxrt-found)/cxxrt && \
+	CC="$(CC)" KCXX="$(KCXX)" sh $(cxxrt-dir)/build/check-kernel.sh $(objtree) \
+		> $(cxxrt-gen)/kernel.txt 2> $(cxxrt-gen)/kernel.log || { cat $(cxxrt-gen)/kernel.log >&2; exit 1; }; \
+	sed 's/.*/$(pound)define CXXRT_KERNEL "&"/' $(cxxrt-gen)/kernel.txt > $(cxxrt-found)/cxxrt/kernel_series.h && \
 	printf '$(if $(cxxrt-headers),$(pound)include "%s"\n)' $(abspath $(cxxrt-headers)) \
 		> $(cxxrt-found)/cxxrt/project.h && \
 	sh $(cxxrt-dir)/build/overlay.sh $(cxxrt-arch) "$(cxxrt-dir)/overlay/header.rules $(cxxrt-rules)" \
@@ -65,7 +68,8 @@ quiet_cmd_cxxrt_parity = CXXPAR  $@
 		-o $(cxxrt-gen)/layout-c.o $(cxxrt-dir)/include/cxxrt/overlay/headers.h; \
 	$(KCXX) $(filter-out $(cxxrt-no-dep) -g%,$(cxx_flags)) -I$(cxxrt-found) $(cxxrt-dwarf) \
 		-femit-class-debug-always -x c++ -c \
-		-o $(cxxrt-gen)/layout-cxx.o $(cxxrt-dir)/build/layout.cc; \
+		-o $(cxxrt-gen)/layout-cxx.o $(cxxrt-dir)/build/layout.cc 2> $(cxxrt-gen)/cxx.log || \
+		{ sh $(cxxrt-dir)/build/explain.sh $(cxxrt-gen) >&2; exit 1; }; \
 	READELF="$(READELF)" AWK="$(AWK)" sh $(cxxrt-dir)/build/layout.sh $(cxxrt-gen) > $@.tmp; \
 	mv $@.tmp $@
 cxxrt-dwarf := -gdwarf-4 -fno-eliminate-unused-debug-types

@@ -23,6 +23,11 @@
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
 #define TEXT_OF(...) #__VA_ARGS__
 
+/* Flags of a tree may silence the compiler. It has to take the first, and to refuse the second. */
+#define CANARY PROBE
+CANARY(right, linux_banner)
+CANARY(wrong, cxxrt_no_such_function())
+
 /* 6.8: MAX_PAGE_ORDER is the largest order; MAX_ORDER was one more. */
 PROBE(max_page_order, MAX_PAGE_ORDER)
 

@@ -51,6 +51,16 @@ TEST_F(RnbdadmModules, OfTheRunningKernel)
 		   "rnbd-dkms");
 }
 
+TEST_F(RnbdadmModules, OfASeriesThatIsNotTested)
+{
+	const std::string note = "kernels of this series are not among those that are tested";
+	EXPECT_EQ(doctor(0).find(note), std::string::npos);
+	host.module_files[kRunning + " rtrs_core"].kernel = "tested";
+	EXPECT_EQ(doctor(0).find(note), std::string::npos);
+	host.module_files[kRunning + " rtrs_core"].kernel = "self-tested";
+	expect(0, "note     modules for this kernel, 6.1.0-56-amd64: " + note);
+}
+
 TEST_F(RnbdadmModules, OfTheNewestKernel)
 {
 	// Headers alone are no kernel.
@@ -115,7 +125,7 @@ TEST_F(RnbdadmModules, OnArm64)
 	expect(12, "6.12.9-amd64: DKMS has built rnbd 1.0.0 and not installed it");
 	host.put(kDkms + "source/dkms.conf",
 		 conf + "[ \"$arch\" != aarch64 ] || BUILD_EXCLUSIVE_KERNEL=\"^(6[.]1)\\.\"\n");
-	expect(12, "6.12.9-amd64: rnbd 1.0.0 is not for kernels of this series on aarch64");
+	expect(12, "6.12.9-amd64: rnbd 1.0.0 is not for kernels of this series");
 	host.put("/proc/sys/kernel/arch", "x86_64\n");
 	expect(12, "6.12.9-amd64: DKMS has built rnbd 1.0.0 and not installed it");
 	host.put("/proc/sys/kernel/arch", "riscv64\n");

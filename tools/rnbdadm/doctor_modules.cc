@@ -103,10 +103,8 @@ Finding missing_files(const Host &host, const std::string &check, const std::str
 			"README names the kernels and the machines that have modules"};
 	if (!fits(release, dkms_setting(host, tree, arch, "BUILD_EXCLUSIVE_KERNEL")))
 		return {check, "problem",
-			fmt::format("rnbd {} is not for kernels of this series{}", version,
-				    arch == "aarch64" ? " on aarch64" : ""),
-			"boot another kernel, or install a version of rnbd-dkms that "
-			"supports it; README names the series"};
+			fmt::format("rnbd {} is not for kernels of this series", version),
+			"boot a kernel that it supports; README names the series"};
 	if (!host.list(built).empty())
 		return {check, "problem",
 			fmt::format("DKMS has built rnbd {} and not installed it", version),
@@ -254,6 +252,11 @@ void examine_kernel(const Host &host, const std::string &check, const std::strin
 				 first.version.empty() ? "" : ", version " + first.version,
 				 first.is_signed ? ", signed by " + first.signer : ", not signed"),
 		     ""});
+	if (first.kernel == "self-tested")
+		findings.push_back(
+		    {check, "note", "kernels of this series are not among those that are tested",
+		     "DKMS and make install run the self-test in a kernel that runs; "
+		     "by hand: make selftest"});
 	examine_signatures(host, check, files, findings);
 	if (!running)
 		return;

@@ -30,6 +30,8 @@ void read_info(struct kmod_module *module, ModuleFile &file)
 			file.version = value;
 		else if (key == "srcversion")
 			file.srcversion = value;
+		else if (key == "kernel")
+			file.kernel = value;
 		else if (key == "signer")
 			file.signer = value;
 		else if (key == "sig_hashalgo")

@@ -4,6 +4,8 @@
 
 #include <rnbd/client/client.h>
 
+#include <cxxrt/kernel_series.h>
+
 /*
  * One field of the answer to OPEN limits write-same in servers of Linux 5.8 to 5.17 and
  * write-zeroes in those since 6.8, and nothing on the wire tells them apart (protocol D.4). An old
@@ -31,3 +33,4 @@ module_exit(rnbd_client_exit);
 MODULE_DESCRIPTION("RNBD client: remote block devices over RTRS");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RNBD_VERSION);
+MODULE_INFO(kernel, CXXRT_KERNEL);

@@ -8,6 +8,8 @@
 
 #include <rnbd/server/server.h>
 
+#include <cxxrt/kernel_series.h>
+
 static unsigned short port_nr = 1234;
 module_param(port_nr, ushort, 0444);
 MODULE_PARM_DESC(port_nr, "Port that the server listens on (default: 1234)");
@@ -95,3 +97,4 @@ module_exit(rnbd_server_exit);
 MODULE_DESCRIPTION("RNBD server: block devices for clients over RTRS");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RNBD_VERSION);
+MODULE_INFO(kernel, CXXRT_KERNEL);

@@ -4,6 +4,8 @@
 #include <linux/moduleparam.h>
 #include <rtrs/rtrs.h>
 
+#include <cxxrt/kernel_series.h>
+
 int rtrs_client_start(void);
 void rtrs_client_stop(void);
 /* As rtrs_server_set_auth(), for sessions whose map says nothing else. */
@@ -58,3 +60,4 @@ EXPORT_SYMBOL_GPL(rtrs_clt_poll);
 MODULE_DESCRIPTION("RTRS: client side of the RDMA transport");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RNBD_VERSION);
+MODULE_INFO(kernel, CXXRT_KERNEL);

@@ -4,6 +4,8 @@
 #include <linux/moduleparam.h>
 #include <rtrs/core/core.h>
 
+#include <cxxrt/kernel_series.h>
+
 bool rtrs_guard_registrations = true;
 module_param_named(guard_registrations, rtrs_guard_registrations, bool, 0444);
 MODULE_PARM_DESC(
@@ -40,3 +42,4 @@ EXPORT_SYMBOL_GPL(rtrs_connection_destroy_queues);
 MODULE_DESCRIPTION("RTRS: parts that client and server share");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RNBD_VERSION);
+MODULE_INFO(kernel, CXXRT_KERNEL);

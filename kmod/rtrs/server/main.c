@@ -5,6 +5,8 @@
 #include <rtrs/rtrs.h>
 #include <rtrs/server/entry.h>
 
+#include <cxxrt/kernel_series.h>
+
 static struct rtrs_server_params params = {
     .always_invalidate = true,
     .max_chunk_size = 128 * 1024,
@@ -118,3 +120,4 @@ EXPORT_SYMBOL_GPL(rtrs_srv_check_name);
 MODULE_DESCRIPTION("RTRS server: RDMA transport that writes into memory reserved for each client");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RNBD_VERSION);
+MODULE_INFO(kernel, CXXRT_KERNEL);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """C++ in the kernel: language, kernel macros, allocation and vocabulary pass their own tests, twice."""
 
-from vmlab import rnbd
+from vmlab import make, rnbd
 from vmlab.lab import Lab
+from vmlab.machine import Machine
 
 OURS = ("client",)
 
@@ -19,4 +20,17 @@ def run(lab: Lab) -> int:
         passed = [line for line in lines if line.startswith("ok ")]
         rnbd.equal(len(passed), int(plan[0][3:]), "tests that passed")
         rnbd.equal([line for line in lines if "# SKIP" in line], [], "tests that were skipped")
-    return len(passed)
+    return len(passed) + installs(lab.client)
+
+
+def installs(machine: Machine) -> int:
+    """As make install and DKMS do: what runs is tried, of what does not run there is a word, and what fails is said."""
+    module = machine.run("modinfo -F filename cxxrt-selftest").strip()
+    script = f"sh {machine.put(make.TOP / 'cxxrt/build/selftest.sh')}"
+    said = machine.run(f"{script} --now $(uname -r) {module}\n[ ! -e /sys/module/cxxrt_selftest ]", 90)
+    rnbd.check(" passed, 0 failed" in said, f"the self-test: {said}")
+    said = machine.run(f"{script} 6.0.1-other {module} 2>&1\n! {script} --now 6.0.1-other {module} 2>&1")
+    rnbd.equal(said.count("was not run: kernel"), 2, "words of another kernel's")
+    said = machine.run(f"cp /etc/passwd /tmp/none.ko\n! {script} $(uname -r) /tmp/none.ko 2>&1")
+    rnbd.check("the self-test fails on kernel" in said, f"of what is no module: {said}")
+    return 3

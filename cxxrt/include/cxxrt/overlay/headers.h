@@ -4,6 +4,12 @@
  * It must be valid C too: the C compiler reads it to find the empty structs, and to compare the
  * layout of each type with the one of C++.
  */
+#ifdef CXXRT_CANARY
+/* Whoever looks for empty structs by the compiler's warnings has to find this one. */
+struct cxxrt_canary {
+};
+#endif
+
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 

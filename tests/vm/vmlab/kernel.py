@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import debian, make
@@ -129,6 +129,33 @@ def from_package(cache: Cache, kdir: Path, release: str, version: str, apt: Sequ
     entry = cache.entry("kernel", ["1", release, version, *WANTED], build)
     return Kernel("stock", release, entry / "vmlinuz", entry / "lib/modules" / release, kdir,
                   f"{release} {version}", version)
+
+
+def from_tree(cache: Cache, folder: Path) -> Kernel:
+    """One that somebody has built or unpacked, for scenarios of Debian's own: its build folder, or a root with
+    boot/vmlinuz-RELEASE, lib/modules/RELEASE and in that `build`, as packages of kernels have them."""
+    image = folder / "arch/x86/boot/bzImage"
+    if image.is_file():
+        return replace(from_build(cache, "tree", folder, image, []), kind="stock")
+    images = sorted((folder / "boot").glob("vmlinuz-*"))
+    if len(images) != 1:
+        raise KernelError(f"{folder} has neither arch/x86/boot/bzImage nor one boot/vmlinuz-RELEASE")
+    release = images[0].name.removeprefix("vmlinuz-")
+    source = folder / "lib/modules" / release
+    # Packages name it as it is when they are installed.
+    link = source / "build"
+    within = folder / os.readlink(link).lstrip("/") if link.is_symlink() else link
+    kdir = within if within.is_dir() else link.resolve()
+    if kernel_release(kdir) != release:
+        raise KernelError(f"{kdir} is of another kernel than {release}")
+    identity = file_digest(images[0])
+
+    def build(entry: Path) -> None:
+        subprocess.run(["depmod", "-b", str(folder), release], check=True)
+        install_modules(source, closure(source, WANTED + INTREE), [], entry)
+
+    entry = cache.entry("kernel-tree", ["1", identity, *WANTED, *INTREE], build)
+    return Kernel("stock", release, images[0], entry / "lib/modules" / release, kdir, f"{release} {identity}")
 
 
 def from_build(cache: Cache, kind: str, kdir: Path, image: Path, arch: list[str]) -> Kernel:

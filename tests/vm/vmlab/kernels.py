@@ -5,6 +5,7 @@
     6.12, 7.3               other series of Debian's (debian.py), the latter of another release (debian_root.py)
     arm64, arm64-7.3 ...    Debian's of another architecture, on machines of that one (arch.py, foreign.py)
     debug, kcsan, uml       built here (kernel_build.py)
+    tree                    built or unpacked by whoever asks for it, --kernel-tree (kernel.py)
 
 A pair of two kernels is one of Debian's on either side: what the harness knows of a kind (limits of time, what its
 devices can do) holds for both machines then.
@@ -22,6 +23,7 @@ from .cache import Cache
 from .debian import KernelError
 from .kernel import Kernel
 
+TREE = "tree"
 NAMES = ("stock", *(name for name, series in debian.KERNELS.items() if not series.installed), *kernel_build.RECIPES)
 
 
@@ -32,7 +34,7 @@ def canonical(name: str) -> str:
 
 def plan(name: str) -> str:
     """The plan of scenarios of a kernel."""
-    if name in series():
+    if name == TREE or name in series():
         return "stock" if name == "stock" else "series"
     return name.partition("-")[0]  # of another architecture one serves all series
 
@@ -53,7 +55,7 @@ def _number(item: tuple[str, object]) -> tuple[int, ...]:
 
 
 def is_debian(name: str) -> bool:
-    return name not in kernel_build.RECIPES
+    return name != TREE and name not in kernel_build.RECIPES
 
 
 def same(names: Mapping[str, str]) -> str:
@@ -68,8 +70,8 @@ def same(names: Mapping[str, str]) -> str:
 def kdir(cache: Cache, name: str, given: Path | None = None) -> Path:
     """The folder to build modules against; minutes when it has to be built first. Of a release of Debian other than
     the host's it is the newest there is; what runs takes the one that was asked for last."""
-    if name == "stock":
-        return kernel.stock(cache, given).kdir
+    if name == "stock" or (name == TREE and given):
+        return find(cache, name, given).kdir
     if name in kernel_build.RECIPES:
         return given or kernel_build.build(cache, name)
     root = debian_root.find(cache, name)
@@ -99,6 +101,8 @@ def find(cache: Cache, name: str, given: Path | None = None) -> Kernel:
     """The kernel; `given` are other headers, or a build folder, than it would be looked up."""
     if name == "stock":
         return kernel.stock(cache, given)
+    if name == TREE and given:
+        return kernel.from_tree(cache, given)
     if name in kernel_build.RECIPES:
         recipe = kernel_build.RECIPES[name]
         folder = kdir(cache, name, given)

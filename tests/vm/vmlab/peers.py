@@ -87,7 +87,7 @@ def module_tree(cache: Cache, kernel: Kernel, peer: str, folder: Path, root: Pat
     extra: list[Path] = []
     if peer == "ours":
         extra = find_ours(folder, kernel)
-    elif kernel.kind == "stock":
+    elif kernel.version:
         extra = build_intree(cache, kernel)
     else:
         wanted += INTREE

@@ -56,12 +56,18 @@ private:
 	mutex mutex_;
 };
 
-// Spinning lock that any context may take, hard interrupts included.
+// Spinning lock that any context may take, hard interrupts included. With PREEMPT_RT interrupts
+// are threads, and who waits for it sleeps.
 class SpinLock {
 public:
 	explicit SpinLock([[maybe_unused]] LockClass c)
 	{
-#ifdef CONFIG_DEBUG_SPINLOCK
+#ifdef CONFIG_PREEMPT_RT
+		rt_mutex_base_init(&lock_.lock);
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+		__rt_spin_lock_init(&lock_, c.name, c.key, false);
+#endif
+#elif defined(CONFIG_DEBUG_SPINLOCK)
 		__raw_spin_lock_init(spinlock_check(&lock_), c.name, c.key, LD_WAIT_CONFIG);
 #else
 		spin_lock_init(&lock_);

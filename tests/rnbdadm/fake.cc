@@ -234,9 +234,13 @@ void FakeHost::modules(const std::string &release, const std::string &folder,
 	fs::create_directories(place("/lib/modules/" + release + "/kernel"));
 	for (const char *name :
 	     {"rtrs_core", "rtrs_client", "rtrs_server", "rnbd_client", "rnbd_server"})
-		module_files[release + " " + name] = {folder + "/" + replace_all(name, "_", "-") +
-							  ".ko",
-						      "1.0.0", "ABC", !signer.empty(), signer};
+		module_files[release + " " + name] = {
+		    folder + "/" + replace_all(name, "_", "-") + ".ko",
+		    "1.0.0",
+		    "ABC",
+		    !signer.empty(),
+		    signer,
+		    ""};
 }
 
 int FakeHost::map(const std::string &line)

@@ -10,13 +10,14 @@ KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/mo
 # What the modules are built from, and what Kbuild is told beside. Users get what they load, and the self-test where
 # they install it; who works on the code has TESTS=1: the modules of all tests, and every warning is an error.
 SOURCES := Kbuild $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
+SELFTEST := $(if $(filter install selftest dkms,$(MAKECMDGOALS)),selftest)
 KBUILD_ARGS = RNBD_VERSION='$(VERSION)' RNBD_TESTS='$(or $(if $(TESTS),all),$(SELFTEST))' CXXRT_WERROR='$(TESTS)'
 include cxxrt/build/project.mk
 
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.
 lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(KDIR)')
 
-.PHONY: install uninstall selftest clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm vm-full demo fuzz test help
+.PHONY: install uninstall selftest dkms clean quick check unit mutants cxxrt cxxrt-6.1 cxxrt-6.12 cxxrt-7.3 model vm vm-full demo fuzz test help
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
@@ -35,11 +36,13 @@ MOK ?=
 copies = $(abspath $(BUILD))/install
 signed_by = $(KDIR)/scripts/sign-file $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"/\1/p' \
 	'$(KDIR)/include/config/auto.conf'),sha256) '$(abspath $(MOK))/mok.key' '$(abspath $(MOK))/mok.pub'
-# What the build has proven of this kernel's headers, the self-test proves of the kernel that runs.
+# What the build has proven of this kernel's headers, the self-test proves of the kernel that runs. DKMS installs by itself.
 selftest_of = sh cxxrt/build/selftest.sh $(1) '$(release)' '$(BUILD)/tests/cxxrt/cxxrt-selftest.ko'
-install selftest: SELFTEST := selftest
 selftest: modules
 	$(call selftest_of,--now)
+
+dkms: modules
+	$(call selftest_of)
 
 install: modules
 	$(if $(DESTDIR)$(INSTALL_MOD_PATH),,$(call selftest_of))

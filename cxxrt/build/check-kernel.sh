@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # check-kernel.sh KDIR: says in one line why modules in C++ cannot be built for the kernel whose
-# headers or build folder are KDIR. Else it tells what is known of that kernel: "tested", or "self-tested" where its
-# build and the self-test on the machine have to show that all is well. CC and KCXX name the compilers, else the
+# headers or build folder are KDIR. Else it tells what is known of that kernel: "tested", or "untested" where its
+# build, and the self-test on the machine, have to show that all is well. CC and KCXX name the compilers, else the
 # kernel's are taken, with CROSS_COMPILE before their names.
 set -u
 kdir=$1
@@ -37,7 +37,7 @@ this=$(number "$version") || no "the kernel at $kdir has no version"
 oldest=$(number "${series%% *}")
 [ "$this" -ge "$oldest" ] ||
 	no "kernel $version at $kdir is older than ${series%% *}, the oldest one that is supported"
-known=self-tested newest=0
+known=untested newest=0
 for s in $series; do
 	newest=$(number "$s")
 	[ "$this" -ne "$newest" ] || known=tested

@@ -60,7 +60,7 @@ header_name() {
 	echo "$name"
 }
 
-if ! "$@" -I"${list%/cxxrt/*}" -DCXXRT_CANARY -Wc++-compat -fdiagnostics-column-unit=byte -fsyntax-only -x c \
+if ! LC_ALL=C "$@" -I"${list%/cxxrt/*}" -DCXXRT_CANARY -Wc++-compat -fdiagnostics-column-unit=byte -fsyntax-only -x c \
 	"$list" >"$out/c.log" 2>&1; then
 	grep error: "$out/c.log" >&2
 	echo "cxxrt: the kernel's headers do not compile as C" >&2

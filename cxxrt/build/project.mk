@@ -46,4 +46,4 @@ objects: mirror
 	+$(kbuild) $(OBJECTS)
 
 report:
-	@sh '$(cxxrt-root)/build/report.sh' '$(KDIR)' '$(BUILD)'
+	@sh '$(cxxrt-root)/build/report.sh' '$(KDIR)' '$(BUILD)' $(MAKE) -k modules

@@ -5,8 +5,8 @@
 set -u
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
-"$@" 2>"$log"
+"$@" -fdiagnostics-color=never 2>"$log"
 status=$?
 cat "$log" >&2
-[ "$status" -ne 0 ] || ! grep -q '\[-fpermissive\]$' "$log" || status=1
+[ "$status" -ne 0 ] || ! grep -Eq '\[-(fpermissive|Wchanges-meaning|Wtemplate-body)\]$' "$log" || status=1
 exit $status

@@ -66,10 +66,10 @@ quiet_cmd_cxxrt_parity = CXXPAR  $@
       cmd_cxxrt_parity = rm -f $@; \
 	$(CC) $(filter-out $(cxxrt-no-dep) -g%,$(c_flags)) -I$(cxxrt-found) -w $(cxxrt-dwarf) -x c -c \
 		-o $(cxxrt-gen)/layout-c.o $(cxxrt-dir)/include/cxxrt/overlay/headers.h; \
-	$(KCXX) $(filter-out $(cxxrt-no-dep) -g%,$(cxx_flags)) -I$(cxxrt-found) $(cxxrt-dwarf) \
+	LC_ALL=C $(KCXX) $(filter-out $(cxxrt-no-dep) -g%,$(cxx_flags)) -I$(cxxrt-found) $(cxxrt-dwarf) \
 		-femit-class-debug-always -x c++ -c \
 		-o $(cxxrt-gen)/layout-cxx.o $(cxxrt-dir)/build/layout.cc 2> $(cxxrt-gen)/cxx.log || \
-		{ sh $(cxxrt-dir)/build/explain.sh $(cxxrt-gen) >&2; exit 1; }; \
+		{ sh $(cxxrt-dir)/build/explain.sh $(cxxrt-gen) $(abspath $(objtree)) >&2; exit 1; }; \
 	READELF="$(READELF)" AWK="$(AWK)" sh $(cxxrt-dir)/build/layout.sh $(cxxrt-gen) > $@.tmp; \
 	mv $@.tmp $@
 cxxrt-dwarf := -gdwarf-4 -fno-eliminate-unused-debug-types

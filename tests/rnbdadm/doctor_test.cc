@@ -57,7 +57,7 @@ TEST_F(RnbdadmModules, OfASeriesThatIsNotTested)
 	EXPECT_EQ(doctor(0).find(note), std::string::npos);
 	host.module_files[kRunning + " rtrs_core"].kernel = "tested";
 	EXPECT_EQ(doctor(0).find(note), std::string::npos);
-	host.module_files[kRunning + " rtrs_core"].kernel = "self-tested";
+	host.module_files[kRunning + " rtrs_core"].kernel = "untested";
 	expect(0, "note     modules for this kernel, 6.1.0-56-amd64: " + note);
 }
 
@@ -93,7 +93,9 @@ TEST_F(RnbdadmModules, ReasonsOfTheBuildAreRepeated)
 	const std::string failed = "6.12.9-amd64: DKMS failed to build rnbd 1.0.0";
 	const std::string reason = "cxxrt: the kernel 6.12.9-amd64 was built with clang";
 	host.put(kDkms + "build/make.log",
-		 "DKMS make.log for rnbd-1.0.0 for kernel 6.12.9-amd64 (x86_64)\n" + reason + "\n");
+		 "DKMS make.log for rnbd-1.0.0 for kernel 6.12.9-amd64 (x86_64)\n"
+		 "cxxrt: kernel 6.12.9-amd64 is newer than 6.1\n" +
+		     reason + "\n");
 	expect(12, failed + ": the kernel 6.12.9-amd64 was built with clang\n         -> see ");
 	host.put(kDkms + "build/make.log",
 		 "DKMS make.log for rnbd-1.0.0 for kernel 6.1.0-56-amd64 (x86_64)\n" + reason);

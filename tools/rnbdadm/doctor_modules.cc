@@ -76,10 +76,11 @@ std::string reason_in(const std::string &log, const std::string &release)
 {
 	if (log.find(" for kernel " + release + " ") == std::string::npos)
 		return "";
+	std::string last; // there may be a notice before it
 	for (const std::string &line : split(log, "\n"))
 		if (line.starts_with("cxxrt: "))
-			return ": " + line.substr(7);
-	return "";
+			last = ": " + line.substr(7);
+	return last;
 }
 
 // Why there are no modules for a kernel, and what to do: DKMS is asked in its own files.
@@ -252,11 +253,12 @@ void examine_kernel(const Host &host, const std::string &check, const std::strin
 				 first.version.empty() ? "" : ", version " + first.version,
 				 first.is_signed ? ", signed by " + first.signer : ", not signed"),
 		     ""});
-	if (first.kernel == "self-tested")
+	if (first.kernel == "untested")
 		findings.push_back(
 		    {check, "note", "kernels of this series are not among those that are tested",
-		     "DKMS and make install run the self-test in a kernel that runs; "
-		     "by hand: make selftest"});
+		     fmt::format("make -C /usr/src/rnbd-{} selftest tries what they are "
+				 "built on, in the kernel that runs",
+				 first.version)});
 	examine_signatures(host, check, files, findings);
 	if (!running)
 		return;

@@ -28,8 +28,7 @@ struct ModuleFile {
 	std::string version, srcversion;
 	bool is_signed = false;
 	std::string signer;
-	std::string
-	    kernel; // tested or self-tested: what is known of the series that it was built for
+	std::string kernel; // tested or untested: the series that it was built for
 };
 
 // A key in the kernel's keyring of the modules; one that cannot be described (it has expired, or

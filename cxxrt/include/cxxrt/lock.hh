@@ -57,7 +57,7 @@ private:
 };
 
 // Spinning lock that any context may take, hard interrupts included. With PREEMPT_RT interrupts
-// are threads, and who waits for it sleeps.
+// are threads, and who waits for it sleeps; so no handler that stays a hard interrupt there may.
 class SpinLock {
 public:
 	explicit SpinLock([[maybe_unused]] LockClass c)

@@ -17,7 +17,7 @@ def run(lab: Lab) -> int:
     """The number of cases that passed in one turn."""
     built = lab.modules_of("client")
     modules = sorted(built.glob(f"tests/kunit/**/{os.environ.get('KUNIT', '*')}-kunit.ko"))
-    rnbd.check(modules, f"no suites below {built}/tests/kunit: run make with the KDIR of this kernel")
+    rnbd.check(modules, f"no suites below {built}/tests/kunit: run make TESTS=1 with the KDIR of this kernel")
     client = lab.client
     client.run("modprobe rdma_cm")  # insmod loads nothing that a module needs
     counts = []

@@ -84,7 +84,7 @@ def run(lab: Lab) -> int:
     """The number of misdeeds that were reported."""
     built = lab.modules_of("client")
     module = built / "tests/misdeeds/misdeeds.ko"
-    rnbd.check(module.is_file(), f"no {module}: run make with the KDIR of this kernel")
+    rnbd.check(module.is_file(), f"no {module}: run make TESTS=1 with the KDIR of this kernel")
     rnbd.equal(sorted(load(lab, module)), sorted(REPORTS), "misdeeds of the module")
     problems = []
     count = 0

@@ -36,7 +36,8 @@ MOK ?=
 copies = $(abspath $(BUILD))/install
 signed_by = $(KDIR)/scripts/sign-file $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_HASH="\(.*\)"/\1/p' \
 	'$(KDIR)/include/config/auto.conf'),sha256) '$(abspath $(MOK))/mok.key' '$(abspath $(MOK))/mok.pub'
-# What the build has proven of this kernel's headers, the self-test proves of the kernel that runs. DKMS installs by itself.
+# What the build has proven of this kernel's headers, the self-test proves of the kernel that runs. DKMS installs
+# modules by itself, and is done with the target dkms.
 selftest_of = sh cxxrt/build/selftest.sh $(1) '$(release)' '$(BUILD)/tests/cxxrt/cxxrt-selftest.ko'
 selftest: modules
 	$(call selftest_of,--now)
@@ -104,7 +105,8 @@ vm vm-full: rnbdadm deb
 
 # On another kernel, which is fetched or built when the cache has none: the plan, or with -full every scenario.
 # name, variables of its modules.
-modules_for = kdir=$$(tests/vm/run --kernel $(1) --prepare) && tests/vm/in-root $(1) $(MAKE) TESTS=1 KDIR="$$kdir" $(2) modules
+modules_for = kdir=$$(tests/vm/run --kernel $(1) --prepare) && \
+	tests/vm/in-root $(1) $(MAKE) TESTS=1 KDIR="$$kdir" $(2) modules
 define on_kernel
 	+$(modules_for)
 	tests/vm/run --kernel $(1) --result build/results/$@.txt --logs build/$@ $(if $(filter %-full,$@),,--planned $(record)) \
@@ -214,6 +216,7 @@ help:
 	@sed -n 's/^#? \{0,1\}//p' Makefile
 
 #? make             build the modules for the running kernel
+#? make TESTS=1     with the modules of the tests, and with warnings as errors
 #? make install     install them into updates/ and run depmod
 #? make selftest    what the build relies on, tried in the running kernel: a minute, no RDMA; make install does it, too
 #? make report      packs what is needed to support a kernel that the build, or the self-test, fails for

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# What DKMS builds the modules from, below $(DESTDIR): the tree without tests, but for the self-test. For the Debian package and the RPM.
+# What DKMS builds the modules from, below $(DESTDIR): the tree without tests, but for the self-test. For the Debian
+# package and the RPM.
 include packaging/version.mk
 folder := $(DESTDIR)/usr/src/rnbd-$(VERSION)
 

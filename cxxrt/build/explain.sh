@@ -6,7 +6,8 @@
 set -eu
 dir=$1 kdir=$2
 log=$dir/cxx.log
-echo "cxxrt: this kernel's headers do not compile as C++. The first error, of $(grep -c 'error: ' "$log"):"
+echo "cxxrt: this kernel's headers do not compile as C++"
+echo "The first error, of $(grep -c 'error: ' "$log"):"
 grep -m 1 -A 1 'error: ' "$log" | cut -c1-200
 place=$(sed -n '/error: /{s/:.*//;p;q}' "$log")
 idle=$(sed -n 's/^idle: //p' "$dir/overlay.log")
@@ -17,4 +18,4 @@ printf '%s\n' "$idle" | awk -v place="$place" '
 	$1 != "" && index(place, $1) { print }
 	$1 != "" && !index(place, $1) { others = others $0 "\n" }
 	END { printf "%s", others }' | head -n 4 | cut -c1-160 | sed 's/^/	/'
-echo "\"make report KDIR=$kdir\" packs what is needed to mend it."
+echo "\"make report KDIR=$kdir\", in the folder of the sources, packs what is needed to mend it."

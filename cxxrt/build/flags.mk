@@ -19,9 +19,9 @@ cxxrt-c-only := -w -Werror -std=% -Wstrict-prototypes -Werror=strict-prototypes 
 
 # -fpermissive lets the kernel's headers pass (they are system headers, so they stay silent), and what it forgives
 # is an error in our code all the same. So are all warnings where CXXRT_WERROR is set, for those who work on
-# the code; on a user's machine a compiler or a configuration that is new to us may warn. -fno-weak: COMDAT groups do not survive "ld -r".
-# -faligned-new=8: what kmalloc() promises for any size. No SSE or x87 also where the kernel itself
-# does not say so (ARCH=um).
+# the code; on a user's machine a compiler or a configuration that is new to us may warn.
+# -fno-weak: COMDAT groups do not survive "ld -r". -faligned-new=8: what kmalloc() promises for any size.
+# No SSE or x87 also where the kernel itself does not say so (ARCH=um).
 cxxrt-flags := -std=gnu++20 -ffreestanding -nostdinc++ -fpermissive -Wall -Wextra \
 	$(if $(CXXRT_WERROR),-Werror) \
 	-Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \

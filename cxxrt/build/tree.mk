@@ -18,7 +18,7 @@ include $(dir $(lastword $(MAKEFILE_LIST)))flags.mk
 cxxrt-overlay-inputs := $(addprefix $(cxxrt-dir)/,build/overlay.sh build/check-kernel.sh \
 	build/probes.sh build/flags.mk build/tree.mk overlay/header.rules overlay/probes.c \
 	include/cxxrt/overlay/headers.h) $(cxxrt-headers) $(cxxrt-rules)
-cxxrt-parity-inputs := $(addprefix $(cxxrt-dir)/build/,explain.sh layout.cc) $(cxxrt-dir)/build/layout.sh $(cxxrt-dir)/build/layout.awk \
+cxxrt-parity-inputs := $(addprefix $(cxxrt-dir)/build/,explain.sh layout.cc layout.sh layout.awk) \
 	$(cxxrt-dir)/include/cxxrt/kernel.hh $(cxxrt-dir)/include/cxxrt/new.hh \
 	$(wildcard $(cxxrt-dir)/include/cxxrt/overlay/*.h $(cxxrt-dir)/overlay/shadow/*/*.h)
 

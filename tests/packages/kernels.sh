@@ -138,7 +138,7 @@ not_supported()
 		goes image && goes headers && nothing_of_it
 }
 
-# Newer than any that was tested: the build tries it.
+# Newer than any that was tested: DKMS does not pass it over.
 newer_than_tested()
 {
 	local next=${series_of_tests%%.*}.99.1-1-amd64

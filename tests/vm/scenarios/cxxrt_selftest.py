@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """C++ in the kernel: language, kernel macros, allocation and vocabulary pass their own tests, twice."""
 
+import shlex
+
 from vmlab import make, rnbd
 from vmlab.lab import Lab
 from vmlab.machine import Machine
@@ -33,4 +35,17 @@ def installs(machine: Machine) -> int:
     rnbd.equal(said.count("was not run: kernel"), 2, "words of another kernel's")
     said = machine.run(f"cp /etc/passwd /tmp/none.ko\n! {script} $(uname -r) /tmp/none.ko 2>&1")
     rnbd.check("the self-test fails on kernel" in said, f"of what is no module: {said}")
-    return 3
+    # Tests that fail, and a kernel that takes no module: what the script meets is pretended.
+    line = "echo '# cxxrt-selftest: 46 passed, 1 failed' >/dev/kmsg; echo Invalid parameters; exit 1"
+    said = machine.run(f"{pretend(line)}\n! PATH=/tmp/pretended:$PATH {script} $(uname -r) {module} 2>&1")
+    rnbd.check("fails on kernel" in said and "46 passed, 1 failed" in said, f"of a test that fails: {said}")
+    said = machine.run(f"{pretend('echo Key was rejected by service; exit 1')}\n"
+                       f"PATH=/tmp/pretended:$PATH {script} $(uname -r) {module} 2>&1")
+    rnbd.check("was not run: the kernel does not take it" in said, f"of a kernel that wants signatures: {said}")
+    return 5
+
+
+def pretend(line: str) -> str:
+    """An insmod that is found first."""
+    return (f"mkdir -p /tmp/pretended\nprintf '%s\\n' '#!/bin/sh' {shlex.quote(line)} >/tmp/pretended/insmod\n"
+            "chmod 755 /tmp/pretended/insmod")

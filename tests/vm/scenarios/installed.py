@@ -11,6 +11,7 @@ import time
 
 from vmlab import rnbd
 from vmlab.admin import Admin
+from vmlab.channel import scale
 from vmlab.guide import Guide
 from vmlab.installed import PROGRAM, install
 from vmlab.lab import ROLES, Lab
@@ -100,6 +101,8 @@ def server_away(lab: Lab) -> None:
     took = time.monotonic() - begin
     said = lab.client.console_text()
     print(f"# off after {took:.0f} s", flush=True)
+    # The guide's minute, and what an emulated system takes besides.
+    rnbd.check(50 < took < 60 + 60 * scale(), f"the shutdown took {took:.0f} s")
     rnbd.check("no server for rnbd0: the shutdown waits" in said, f"no word on the console: {said[-1500:]}")
     lab.past["client"] += lab.client.log()
     lab.reboot("client")

@@ -7,9 +7,12 @@ root=$work/root
 # What is mounted there is not in the way of its end, though it may still be busy.
 trap 'cd / && umount -R -l "$work" && rmdir "$work"' EXIT
 
-# An overlay over the machine's own root; all that is written lies in memory and ends with the namespace.
+# An overlay over the machine's own root; all that is written lies in memory and ends with the namespace. Of the
+# machine's kernels it has only the tests' own: DKMS would build for each whose headers are there.
+# shellcheck disable=SC2154
 make_root()
 {
+	local kernel
 	if ! { mount -t tmpfs packages "$work" && mkdir "$work/new" "$work/work" "$root" &&
 		mount -t overlay packages -o "lowerdir=/,upperdir=$work/new,workdir=$work/work" "$root"; }; then
 		echo "packages: this machine allows no overlay of its root" >&2
@@ -18,6 +21,9 @@ make_root()
 	# /boot is empty: which kernels are installed is what a test says.
 	mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs run "$root/run" &&
 		mount -t tmpfs tmp "$root/tmp" && mount -t tmpfs boot "$root/boot" || return 1
+	for kernel in "$root"/lib/modules/*; do
+		[ "${kernel##*/}" = "$release" ] || rm -rf "$kernel" || return 1
+	done
 	# No service of this machine is started or stopped.
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod 755 "$root/usr/sbin/policy-rc.d"

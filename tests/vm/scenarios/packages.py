@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Packages alone: a disk and its key are there after reboots and upgrades of either side, and nothing after removal.
 
+[reboots]: either side restarts, the server under writes. [upgrades]: either side is upgraded, as the guide says.
 [kernels]: a new kernel comes and is booted, the old one goes; each has its modules, or there are words.
 """
 
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from vmlab import kernel, kernels, rnbd
@@ -20,7 +23,7 @@ SLOW = True
 OURS = ("client", "server")
 KINDS = ("stock",)
 INSTALLED = True
-VARIANTS = {"reboots": {"update": False}, "kernels": {"update": True}}
+VARIANTS = {what: {"what": what} for what in ("reboots", "upgrades", "kernels")}
 BY_HAND = ("kernels",)  # `make vm-update`: another kernel of Debian's, and its modules
 
 LINK = "/dev/rnbd/by-session/vm/data"
@@ -39,8 +42,8 @@ ExecStart=/sbin/dmsetup mknodes data
 """
 
 
-def run(lab: Lab, update: bool) -> None:
-    new = beside(lab) if update else None
+def run(lab: Lab, what: str) -> None:
+    new = beside(lab) if what == "kernels" else None
     before = {role: files(lab.machines[role]) for role in ROLES}
     install(lab, ROLES)
     for machine in (lab.server, lab.client):
@@ -48,13 +51,29 @@ def run(lab: Lab, update: bool) -> None:
         rnbd.check("modprobe rnbd_client" in found, f"doctor does not name what is missing: {found}")
     serve(lab)
     mount(lab)
+    if what == "reboots":
+        reboots(lab)
+        return
     if new:
         kernels_come_and_go(lab, lab.kernels["client"], new)
     else:
-        reboots(lab)
+        upgrades(lab)
     lab.client.run("sed -i '/rnbd/d' /etc/fstab\numount /srv", 60)
     for role in ("client", "server"):
         removed(lab.machines[role], before[role])
+
+
+@contextmanager
+def writing(lab: Lab) -> Iterator[None]:
+    """The client writes, and no write fails. What was written and not flushed, which is so most of the time, is there
+    after a restart of the server: a flush may say so. It rests between writes: machines whose CPUs are emulated have
+    other work, too."""
+    write = "dd if=/dev/zero of=/srv/late bs=64k count=64 oflag=direct conv=fsync,notrunc 2>&1"
+    writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; sleep 2; done", 900)
+    yield
+    lab.client.run("touch /tmp/stop")
+    written = lab.client.wait(writer)
+    rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
 
 
 def reboots(lab: Lab) -> None:
@@ -63,21 +82,20 @@ def reboots(lab: Lab) -> None:
     lab.reboot("client", orderly=True)
     there(lab, "after the reboot of the client")
 
-    # The server restarts while the client writes; its write waits until it is back. What was written and not
-    # flushed, which is so most of the time, is there then: a flush may say so.
-    write = "dd if=/dev/zero of=/srv/late bs=64k count=64 oflag=direct conv=fsync,notrunc 2>&1"
-    writer = lab.client.spawn(f"while [ ! -e /tmp/stop ]; do {write}; done", 400)
-    lab.reboot("server", orderly=True)
-    there(lab, "after the reboot of the server")
+    # Its write waits until the server is back.
+    with writing(lab):
+        lab.reboot("server", orderly=True)
+        there(lab, "after the reboot of the server")
     # The client waited for it, and asked as soon as somebody listened.
     rnbd.equal(rnbd.read(lab.server, f"{rnbd.CONFIGURED}/../denied_unlisted"), "0", "refusals of what is configured")
     heard(lab.client)
-    upgrade(lab.server)
-    follow(lab.server, "A server.")
-    there(lab, "after the upgrade of the server")
-    lab.client.run("touch /tmp/stop")
-    written = lab.client.wait(writer)
-    rnbd.check(written.ok, f"a write failed: {written.out[-500:]}")
+
+
+def upgrades(lab: Lab) -> None:
+    with writing(lab):
+        upgrade(lab.server)
+        follow(lab.server, "A server.")
+        there(lab, "after the upgrade of the server")
     # One path was enough for the disk; no work begins on a network while the other one is out.
     rnbd.wait_until(lab.client, "[ $(grep -lx connected /sys/class/rtrs-client/vm/paths/*/state | wc -l) = 2 ]", 90,
                     "both paths are back")

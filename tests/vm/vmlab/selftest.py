@@ -244,8 +244,9 @@ class Scenarios(unittest.TestCase):
         """Each kernel has one, of scenarios that it can run; what no plan had would never run at all."""
         plans = {kernels.plan(name) for name in kernels.NAMES}
         rest = "stock" + scenario.REST
-        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, {*plans, pairs.PLAN, rest})
-        for name in (*plans, pairs.PLAN, rest):
+        names = {*plans, rest, pairs.PLAN, pairs.PLAN + scenario.REST}
+        self.assertEqual({p.name for p in scenario.PLANS.iterdir()}, names)
+        for name in names:
             kind = name if name in kernel_build.RECIPES else "stock"
             for s in scenario.planned(name, with_peers=True):
                 self.assertIn(kind, s.kinds, f"{s.name} in the plan of {name}")

@@ -421,6 +421,42 @@ TEST(RnbdadmConfig, PathsAreComparedByTheirNumbers)
 	EXPECT_EQ(comparable_path("ip:fd00:0::1"), comparable_path("fd00::1"));
 	EXPECT_EQ(comparable_path("10.0.0.1,10.0.0.2"), comparable_path("ip:10.0.0.1@ip:10.0.0.2"));
 	EXPECT_NE(comparable_path("gid:fe80::1"), comparable_path("ip:fe80::1"));
+	EXPECT_EQ(comparable_path("FE80:0::2%eth0@fe80::1%1"), "ip:fe80::2%eth0@ip:fe80::1%lo");
+}
+
+// Two ports of a machine may have one link-local address, and the servers behind them, too.
+TEST(RnbdadmConfig, ALinkLocalPathIsThatOfItsZone)
+{
+	rnbdadm::Path path;
+	path.source = "ip:fe80::2%eth0";
+	path.destination = "ip:fe80::1%eth0";
+	for (const char *same : {"fe80::2%eth0@fe80::1%eth0", "FE80:0::1%eth0"})
+		EXPECT_TRUE(rnbdadm::same_path(same, path)) << same;
+	for (const char *other :
+	     {"fe80::2%eth1@fe80::1%eth1", "fe80::1%eth1", "fe80::1", "fe80::3%eth0@fe80::1%eth0"})
+		EXPECT_FALSE(rnbdadm::same_path(other, path)) << other;
+	// As the kernel's own module shows it.
+	path.source = "ip:fe80::2";
+	path.destination = "ip:fe80::1";
+	for (const char *same : {"fe80::2%eth0@fe80::1%eth0", "fe80::1%eth1", "fe80::1"})
+		EXPECT_TRUE(rnbdadm::same_path(same, path)) << same;
+	EXPECT_FALSE(rnbdadm::same_path("fe80::3%eth0@fe80::1%eth0", path));
+}
+
+TEST(RnbdadmConfig, ALinkLocalPathIsAppliedOnceAndSavedWithItsZone)
+{
+	FakeHost host;
+	host.client();
+	host.session("six");
+	host.path("six", "ip:fe80::2%eth0", "ip:fe80::1%eth0", "mlx5_0", "connected");
+	host.put(rnbdadm::kConfigFile, "[session six]\npath = fe80::2%eth0@FE80:0::1%eth0\n");
+	Outcome o = run_line(host, "diff");
+	EXPECT_FALSE(has(o.out, "fe80")) << o.out;
+	EXPECT_EQ(run_line(host, "apply").code, 0);
+	EXPECT_FALSE(std::any_of(host.writes.begin(), host.writes.end(),
+				 [](const std::string &w) { return has(w, "fe80"); }));
+	o = run_line(host, "save");
+	EXPECT_TRUE(has(o.out, "path = ip:fe80::2%eth0@ip:fe80::1%eth0\n")) << o.out;
 }
 
 TEST(RnbdadmConfig, UnitsForSystemd)

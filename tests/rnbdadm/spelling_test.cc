@@ -29,6 +29,8 @@ TEST(RnbdadmSpelling, PathsOfAMap)
 	    {"[fd00::2]@[fd00::1]", "ip:fd00::2@ip:fd00::1"},
 	    {"[fe80::1%eth0]", "ip:fe80::1%eth0"},
 	    {"FE80:0::1%eth0", "ip:fe80::1%eth0"},
+	    {"fe80::1%1", "ip:fe80::1%lo"}, // every machine's first interface
+	    {"fe80::1%4294967297", "ip:fe80::1%4294967297"},
 	    {"::ffff:10.0.0.9", "ip:::ffff:10.0.0.9"},
 	    {"gid:[fe80::1]", "gid:fe80::1"},
 	};

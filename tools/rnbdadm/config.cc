@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <rtrs/wire/key_name.hh>
 
@@ -96,25 +95,29 @@ std::string comparable_path(const std::string &path)
 			literal = address;
 			prefix = "ip:";
 		}
-		unsigned char bytes[16];
-		char text[INET6_ADDRSTRLEN];
-		for (int family : {AF_INET, AF_INET6})
-			if (inet_pton(family, literal.c_str(), bytes) == 1 &&
-			    inet_ntop(family, bytes, text, sizeof text)) {
-				literal = text;
-				break;
-			}
-		result += (result.empty() ? "" : "@") + prefix + literal;
+		result += (result.empty() ? "" : "@") + prefix + normal_literal(literal);
 	}
+	return result;
+}
+
+static std::string without_zones(const std::string &path)
+{
+	std::string result;
+	for (const std::string &address : split(path, "@"))
+		result += (result.empty() ? "" : "@") + address.substr(0, address.find('%'));
 	return result;
 }
 
 bool same_path(const std::string &configured, const Path &path)
 {
 	std::string wanted = comparable_path(configured);
-	if (wanted.find('@') == std::string::npos)
-		return wanted == comparable_path(path.destination);
-	return wanted == comparable_path(path.source + "@" + path.destination);
+	const bool with_source = wanted.find('@') != std::string::npos;
+	const std::string shown =
+	    comparable_path((with_source ? path.source + "@" : "") + path.destination);
+	// The kernel's own module shows no zone.
+	if (shown.find('%') == std::string::npos)
+		wanted = without_zones(wanted);
+	return wanted == shown;
 }
 
 bool has_path(const Session &session, const std::string &configured)

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <fmt/format.h>
 #include <rtrs/pure/address.hh>
 #include <rtrs/wire/session_name.hh>
@@ -126,18 +128,6 @@ bool is_literal(const std::string &text)
 	unsigned char bytes[16];
 	return inet_pton(AF_INET, text.c_str(), bytes) == 1 ||
 	       inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), bytes) == 1;
-}
-
-// As the kernel writes it: FD00:0:0::1 is fd00::1.
-std::string normal_literal(const std::string &text)
-{
-	const std::size_t zone = std::min(text.find('%'), text.size());
-	unsigned char bytes[16];
-	char normal[INET6_ADDRSTRLEN];
-	if (inet_pton(AF_INET6, text.substr(0, zone).c_str(), bytes) != 1 ||
-	    !inet_ntop(AF_INET6, bytes, normal, sizeof normal))
-		return text;
-	return normal + text.substr(zone);
 }
 
 bool same_family(const std::string &a, const std::string &b)
@@ -273,6 +263,22 @@ std::vector<Path> some_paths(const Host &host, const std::vector<Session> &sessi
 	if (chosen.empty())
 		not_found("path", all, word);
 	return chosen;
+}
+
+std::string normal_literal(const std::string &text)
+{
+	const std::size_t percent = std::min(text.find('%'), text.size());
+	std::string zone = percent < text.size() ? text.substr(percent + 1) : "";
+	unsigned char bytes[16];
+	char normal[INET6_ADDRSTRLEN], interface[IF_NAMESIZE];
+	if (inet_pton(AF_INET6, text.substr(0, percent).c_str(), bytes) != 1 ||
+	    !inet_ntop(AF_INET6, bytes, normal, sizeof normal))
+		return text;
+	if (const auto number = parse_number(zone);
+	    number && *number <= UINT_MAX &&
+	    if_indextoname(static_cast<unsigned>(*number), interface))
+		zone = interface;
+	return normal + (percent < text.size() ? "%" + zone : "");
 }
 
 std::string without_brackets(const std::string &text)

@@ -40,6 +40,9 @@ std::vector<std::string> addresses_of(const Host &host, const std::string &name)
 
 // "[fd00::1]" and "[fd00::]/64" without their brackets; other text as it is.
 std::string without_brackets(const std::string &text);
+// An IPv6 literal as the kernel writes it: FD00:0:0::1 is fd00::1, and a zone is the name of an
+// interface, not its number. Other text as it is.
+std::string normal_literal(const std::string &text);
 // An address as the kernel takes it, in the one spelling that it shows: "ip:" is put before a bare
 // one. Failure (Usage).
 std::string canonical_address(const std::string &word);

@@ -3,6 +3,7 @@
 // literals are the kernel's.
 #include <cxxrt/kernel.hh>
 #include <cxxrt/print.hh>
+#include <cxxrt/rcu.hh>
 #include <rtrs/pure/address.hh>
 #include <rtrs/rtrs.h>
 
@@ -57,6 +58,19 @@ Status parse_pair(TextView text, u16 port, rtrs_addr_pair &pair)
 	return {};
 }
 
+// The zone of a link-local address, as it is written: without it, two networks of a machine would
+// have paths of one name. An interface that is gone has its number left.
+size_t print_zone(const sockaddr_in6 &address, char *buf, size_t size)
+{
+	if (!address.sin6_scope_id || !(ipv6_addr_type(&address.sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return 0;
+	const RcuReader reading;
+	const net_device *device = dev_get_by_index_rcu(&init_net, address.sin6_scope_id);
+	if (!device)
+		return scnprintf(buf, size, "%%%u", address.sin6_scope_id);
+	return scnprintf(buf, size, "%%%.*s", IFNAMSIZ - 1, device->name);
+}
+
 } // namespace
 } // namespace rtrs
 
@@ -74,9 +88,11 @@ CXXRT_FOR_C size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size
 	case AF_INET:
 		return scnprintf(buf, size, "ip:%pI4",
 				 &reinterpret_cast<const sockaddr_in *>(addr)->sin_addr);
-	case AF_INET6:
-		return scnprintf(buf, size, "ip:%pI6c",
-				 &reinterpret_cast<const sockaddr_in6 *>(addr)->sin6_addr);
+	case AF_INET6: {
+		const auto &address = reinterpret_cast<const sockaddr_in6 &>(*addr);
+		const size_t n = scnprintf(buf, size, "ip:%pI6c", &address.sin6_addr);
+		return n + rtrs::print_zone(address, buf + n, size - n);
+	}
 	}
 	return scnprintf(buf, size, "<invalid address family>");
 }

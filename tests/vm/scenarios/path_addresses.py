@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Addresses of paths: IPv4 and IPv6 in one session, a source or none, GIDs where they are none; and 128 paths."""
 
+import re
+
 from vmlab import rnbd
 from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
@@ -62,7 +64,28 @@ def families(lab: Lab, name: str) -> None:
         rnbd.write(lab.client, f"{SESSION}/paths/{path}/remove_path", "1")
     verify(lab.client, f"/dev/{name}", Verify("4k", 8, "256k"))
     rnbd.equal(names(lab), [other], "paths")
+    link_local(lab, name, other)
     rnbd.unmap(lab, name)
+
+
+def link_local(lab: Lab, name: str, other: str) -> None:
+    """Its name says on which network it is: it is there once, and that name leads there again."""
+    machines = (lab.client, lab.server)
+    shown = "ip -6 addr show dev {} scope link"
+    client, server = (re.findall(r"inet6 (fe80:[^/]+)/", m.run(shown.format(m.netdev(1))))[0] for m in machines)
+    zone = lab.client.netdev(1)
+    path = f"ip:{client}%{zone}@ip:{server}%{zone}"
+    for first in (path, f"ip:{server}%{zone}"):
+        rnbd.equal(add(lab, first), "", f"{first}, a path of one link")
+        rnbd.equal(names(lab), sorted([other, path]), "paths")
+        for twice in (path, f"ip:{server}%{zone}"):
+            rnbd.equal(add(lab, twice), "EEXIST", f"{twice} again")
+        verify(lab.client, f"/dev/{name}", Verify("4k", 8, "256k"))
+        rdma = rnbd.read(lab.client, f"'{SESSION}/paths/{path}/stats/rdma'").split()
+        rnbd.check(int(rdma[0]) > 20 and int(rdma[2]) > 20, f"{path} carried {rdma}")
+        rnbd.equal(rnbd.read(lab.client, f"'{SESSION}/paths/{path}/dst_addr'"), f"ip:{server}%{zone}", "dst_addr")
+        rnbd.write(lab.client, f"{SESSION}/paths/{path}/remove_path", "1")
+    rnbd.check(add(lab, f"ip:{client}@ip:{server}") != "", "a link-local path of no link was taken")
 
 
 def many(lab: Lab, name: str) -> None:

@@ -4,7 +4,12 @@
 
 include packaging/version.mk
 
-headers := $(shell ls -d /usr/src/linux-headers-*-$(or $(shell dpkg --print-architecture 2>/dev/null),amd64) 2>/dev/null | sort -rV | head -n 1)
+# Those that Debian's meta package has brought: kernels of other kinds, for real time or clouds, may lie beside. Else the
+# newest that are there.
+arch := $(or $(shell dpkg --print-architecture 2>/dev/null),amd64)
+brought := $(shell dpkg-query -W -f '$${Depends}' linux-headers-$(arch) 2>/dev/null | sed -n 's/^linux-headers-\([^ ]*\).*/\1/p')
+headers := $(or $(patsubst %/Makefile,%,$(wildcard /usr/src/linux-headers-$(brought)/Makefile)),\
+	$(shell ls -d /usr/src/linux-headers-*-$(arch) 2>/dev/null | sort -rV | head -n 1))
 # The kernel to build for: the running one, else the newest headers that are installed.
 KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/modules/$(shell uname -r)/build)
 # What the modules are built from, and what Kbuild is told beside. Users get what they load, and the self-test where

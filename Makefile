@@ -26,7 +26,7 @@ lab = $(if $(filter file,$(origin KDIR)),$(addprefix KDIR=,$(headers)),KDIR='$(K
 .PHONY: vm-uml vm-uml-full vm-debug vm-debug-full vm-kcsan vm-6.1 vm-6.12 vm-7.3 vm-pairs vm-pairs-full
 .PHONY: vm-pairs-arm64 vm-arm64 vm-arm64-6.12 vm-arm64-7.3 vm-arm64-16k
 .PHONY: cluster vm-update matrix soak bench bench-modules
-.PHONY: rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
+.PHONY: kernels rnbdadm rnbdadm-texts rnbdadm-test install-rnbdadm uninstall-rnbdadm deb rpm packages
 
 # What users have of this.
 own = $(addprefix kmod/,rtrs/rtrs-core rtrs/rtrs-client rtrs/rtrs-server rnbd/rnbd-client rnbd/rnbd-server)
@@ -143,6 +143,10 @@ vm-pairs vm-pairs-full:
 	tests/vm/run --pairs $(if $(filter %-full,$@),all,ring) --at-once 3 $(record) \
 		--result build/results/$@.txt --logs build/$@
 
+# The newest headers of Debian's suites, for a weekly look: built against, not run. RELEASE=trixie: of that one alone.
+kernels:
+	tests/vm/newest $(record) $(RELEASE)
+
 # Another architecture, all of it emulated.
 arm64 = ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-
 vm-pairs-arm64:
@@ -245,6 +249,7 @@ help:
 #? make matrix      every failure in part, and every one of every kind of disk, against everything beside it
 #? make cluster     more machines than two: Pacemaker on clients, on servers and over both, mirrors,
 #?                  multipath-tools, OCFS2, libvirt; FROM=COMMIT: with an upgrade from the modules of that one
+#? make kernels     build the modules for the newest kernels of Debian's suites; RELEASE=trixie: of that one
 #? make vm-update   a kernel comes, is booted and goes below the packages of an installed system
 #? make soak        an hour of random failures in part under verified I/O; SOAK_SECONDS=600, SEED=1, SOAK_DISK=lvm
 #? make vm-kcsan    a few on one that looks for data races in the modules: slow

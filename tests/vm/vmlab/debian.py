@@ -124,15 +124,19 @@ def newest(package: str, apt: Sequence[str] = ()) -> str:
 
 def newest_headers(name: str, apt: Sequence[str] = ()) -> Headers:
     """The packages that headers of a series consist of."""
-    meta = KERNELS[name].headers
+    return headers_of(KERNELS[name].headers, apt, name.rpartition("-")[2] if KERNELS[name].release else "")
+
+
+def headers_of(meta: str, apt: Sequence[str] = (), wanted_series: str = "") -> Headers:
+    """Those that a meta package, or `name=version` of one, depends on."""
     package, version = next(((p, v) for p, v in _depends(meta, apt).items()
                              if p != meta and p.startswith("linux-headers-")), ("", ""))
     if not version:
         raise KernelError(f"{meta} depends on no linux-headers of one version")
-    if KERNELS[name].release and series(package.removeprefix("linux-headers-")) != name.rpartition("-")[2]:
-        raise KernelError(f"{meta} is no longer of {name}: it depends on {package}")
+    if wanted_series and series(package.removeprefix("linux-headers-")) != wanted_series:
+        raise KernelError(f"{meta} is no longer of {wanted_series}: it depends on {package}")
     wanted = [package, *(p for p in _depends(f"{package}={version}", apt)
-                         if re.match(r"linux-headers-.*-common$|linux-kbuild-", p))]
+                         if re.match(r"linux-headers-.*-common(-rt)?$|linux-kbuild-", p))]
     # They come from one source, so one version fits all.
     return Headers(package.removeprefix("linux-headers-"), version, tuple(f"{p}={version}" for p in wanted))
 
@@ -187,15 +191,20 @@ def relocate(makefile: str) -> str:
 def kdir(cache: Cache, headers: Headers, apt: Sequence[str] = (), host: Sequence[str] = ()) -> Path:
     """The folder to build modules against. Its links to the programs of the build are relative ones; these are always
     the host's architecture's, which the lists `host` have."""
-    def build(folder: Path) -> None:
-        for package in headers.packages:
-            deb = fetch(package, folder, host if package.startswith("linux-kbuild-") else apt)
-            subprocess.run(["dpkg-deb", "-x", str(deb), str(folder)], check=True)
-            deb.unlink()
-        makefile = folder / f"usr/src/linux-headers-{headers.release}/Makefile"
-        makefile.write_text(relocate(makefile.read_text(encoding="utf-8")), encoding="utf-8")
+    entry = cache.entry("headers", ["1", *headers.packages], lambda folder: unpack_headers(headers, folder, apt, host))
+    return entry / f"usr/src/linux-headers-{headers.release}"
 
-    return cache.entry("headers", ["1", *headers.packages], build) / f"usr/src/linux-headers-{headers.release}"
+
+def unpack_headers(headers: Headers, folder: Path, apt: Sequence[str] = (), host: Sequence[str] = ()) -> Path:
+    """The same, below `folder`."""
+    for package in headers.packages:
+        deb = fetch(package, folder, host if package.startswith("linux-kbuild-") else apt)
+        subprocess.run(["dpkg-deb", "-x", str(deb), str(folder)], check=True)
+        deb.unlink()
+    kdir = folder / f"usr/src/linux-headers-{headers.release}"
+    makefile = kdir / "Makefile"
+    makefile.write_text(relocate(makefile.read_text(encoding="utf-8")), encoding="utf-8")
+    return kdir
 
 
 def source_version(name: str, kernel_version: str) -> str:

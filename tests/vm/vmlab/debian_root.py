@@ -67,27 +67,29 @@ def make_flags(flags: str) -> str:
     return " ".join(word for word in flags.split(" ") if not word.startswith("--jobserver"))
 
 
-def mirror() -> list[str]:
-    """Where the host gets Debian from; empty: debootstrap knows a place."""
+def mirror(label: str = "Debian") -> list[str]:
+    """Where the host gets Debian from, or its security updates ("Debian-Security"); empty: nowhere."""
     places = debian.output("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
-                           "Origin: Debian", "Label: Debian")
+                           "Origin: Debian", f"Label: {label}")
     return places.split()[:1]
 
 
 def find(cache: Cache, name: str) -> Root | None:
-    """The root of a series of kernels, made when the cache has none (a minute); None for one that the host's own
-    release has. Its lists are as old as it is, or as the last refresh()."""
+    """The root of a series of kernels; None for one that the host's own release has."""
     release = debian.KERNELS[name].release
-    if not release:
-        return None
+    return of(cache, release) if release else None
 
+
+def of(cache: Cache, release: Release) -> Root:
+    """The root of a release, made when the cache has none (a minute). Its lists are as old as it is, or as the last
+    refresh()."""
     def build(folder: Path) -> None:
         if os.geteuid():
-            raise KernelError(f"modules for {name} are built in a root of Debian {release.name}: be root")
+            raise KernelError(f"modules are built in a root of Debian {release.name}: be root")
         if not shutil.which("debootstrap"):
             raise KernelError("no debootstrap: run tests/vm/deps.sh, or install it")
         print(f"making a root of Debian {release.name} (a minute)", file=sys.stderr, flush=True)
-        where = mirror()
+        where = mirror()  # none: debootstrap knows a place
         # In a namespace of its own, with which whatever it mounts ends.
         done = subprocess.run(["unshare", "--mount", "--propagation", "private", "debootstrap", "--variant=minbase",
                                f"--include={','.join(release.programs)}", release.name, str(folder), *where],

@@ -41,11 +41,13 @@ def system(release: Path = Path("/etc/os-release")) -> str:
 def name(plan: str, release: str) -> str:
     """The file of a report: one for each series of kernels that a plan runs on."""
     series = debian.series(release)
+    if plan == "kernels":
+        return "kernels.txt"
     return f"{plan}.txt" if plan.endswith(series) else f"{plan}-{series}.txt"
 
 
 def text(plan: str, release: str, tested: str, closing: str) -> str:
-    target = {"stock": "vm", "stock-full": "vm-full"}.get(plan, f"vm-{plan}")
+    target = {"stock": "vm", "stock-full": "vm-full", "kernels": "kernels"}.get(plan, f"vm-{plan}")
     day = time.strftime("%Y-%m-%d", time.gmtime())
     return (f"plan {plan}\ntarget {target}\nrelease {release}\nsystem {system()}\ncommit {tested}\nday {day}\n"
             f"result {closing}\n")

@@ -290,6 +290,7 @@ class RecordTest(unittest.TestCase):
                                     ("stock", "6.12.1+deb13-amd64", "stock-6.12.txt"),
                                     ("stock-full", "6.1.0-56-amd64", "stock-full-6.1.txt"),
                                     ("6.12", "6.12.1+deb12-amd64", "6.12.txt"),
+                                    ("kernels", "6.1.0-56-amd64, 6.12.1+deb12-amd64", "kernels.txt"),
                                     ("arm64", "6.1.0-56-arm64", "arm64-6.1.txt"),
                                     ("arm64-6.12", "6.12.1+deb12-arm64", "arm64-6.12.txt"),
                                     ("arm64-16k", "6.12.1+deb12-arm64-16k", "arm64-16k-6.12.txt")):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
-from . import debian, debian_root, kernel, kernel_build, kernels, lab, make, pairs
+from . import debian, debian_root, kernel, kernel_build, kernels, lab, make, newest, pairs
 from .cache import Cache
 
 
@@ -26,6 +26,14 @@ class DebianTest(unittest.TestCase):
         for release, name in (("6.1.0-56-amd64", "6.1"), ("6.12.117+deb12-amd64", "6.12"), ("6.1.192", "6.1"),
                               ("7.3~rc1", "7.3"), ("unknown", "unknown")):
             self.assertEqual(debian.series(release), name)
+
+    def test_newest_of_each_suite(self) -> None:
+        places = (("6.1.192-3", "b-security/main amd64 Packages"), ("6.1.176-1", "b/main amd64 Packages"),
+                  ("6.1.170-1", "b/main amd64 Packages"), ("6.1.192+1", "b-security/main Sources"))
+        said = "".join(f"linux-headers-amd64 | {version} | http://a/debian {where}\n" for version, where in places)
+        self.assertEqual([(f.meta, f.suite) for f in newest.newest(said, "linux-headers-amd64")],
+                         [("linux-headers-amd64=6.1.192-3", "b-security"), ("linux-headers-amd64=6.1.176-1", "b")])
+        self.assertEqual(newest.newest("", "linux-headers-amd64"), [])
 
     def _lists(self, packages: dict[str, str]) -> AbstractContextManager[object]:
         """apt-cache, as if these were all packages: name or name=version -> what is shown."""

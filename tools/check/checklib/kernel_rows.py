@@ -16,6 +16,7 @@ BUILT = {
     "kcsan": "x86 with KCSAN",
     "pairs": "Debian's own, in pairs",
     "pairs-arm64": "Debian's own, amd64 with arm64",
+    "kernels": "the newest of Debian's suites, built and not run",
 }
 HEAD = "| kernel | ran as | on | tests | at commit, on |\n|---|---|---|---|---|\n"
 
@@ -58,7 +59,7 @@ def render(tree):
     rows = []
     for r in reports:
         kind = BUILT.get(r["plan"]) or describe(own_of(r["release"])[1], r["release"])
-        series = ", ".join(series_of(each) for each in r["release"].split(", "))
+        series = ", ".join(dict.fromkeys(series_of(each) for each in r["release"].split(", ")))
         rows.append(
             f"| {series}, {kind} | {r['release']} | {r['system']}, `make {r['target']}` "
             f"| {r['result']} | {r['commit']}, {r['day']} |\n"

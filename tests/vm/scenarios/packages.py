@@ -53,6 +53,8 @@ def run(lab: Lab, what: str) -> None:
     mount(lab)
     if what == "reboots":
         reboots(lab)
+        lab.client.run("umount /srv\nsystemctl stop rnbd-client.target rnbd@data.service", 120)
+        lab.server.run("systemctl stop rnbd-server.service", 120)
         return
     if new:
         kernels_come_and_go(lab, lab.kernels["client"], new)

@@ -301,15 +301,9 @@ void Path::remember_addresses()
 		case AF_INET:
 			reinterpret_cast<sockaddr_in &>(pair_.src).sin_port = 0;
 			break;
-		case AF_INET6: {
-			auto &source = reinterpret_cast<sockaddr_in6 &>(pair_.src);
-			source.sin6_port = 0;
-			// Both ends of a link are on it, and a name has to lead there again.
-			if (!source.sin6_scope_id)
-				source.sin6_scope_id =
-				    reinterpret_cast<const sockaddr_in6 &>(pair_.dst).sin6_scope_id;
+		case AF_INET6:
+			reinterpret_cast<sockaddr_in6 &>(pair_.src).sin6_port = 0;
 			break;
-		}
 		case AF_IB:
 			reinterpret_cast<sockaddr_ib &>(pair_.src).sib_sid = 0;
 			break;

@@ -5,7 +5,7 @@ announce nor whom they name keeps a client with a key from coming back, and from
 from vmlab import make, rnbd
 from vmlab.keys import add_key, fresh_secret
 from vmlab.lab import Lab
-from vmlab.multipath import back, folder
+from vmlab.multipath import folder, more_addresses
 
 OURS = ("client", "server")
 KINDS = ("stock", "debug", "kcsan")
@@ -56,32 +56,30 @@ def run(lab: Lab, named: bool, known: bool, there: bool) -> None:
     if known:
         name = rnbd.map_device(lab, disk, key="honest", auth="required", no_path_timeout=-1)
     cable = FLOODED if there and not named else 0
-    others = [f"10.10.{cable}.{100 + n}" for n in range(6)]
-    if there:
-        lab.client.run("\n".join(f"ip addr add {address}/24 dev eth{cable}" for address in others))
-    those = [lab.client.address(0)] if named else others
-    flood = lab.client.spawn(f"echo $$ >/tmp/forge.pid\nexec {program} --server {lab.server.address(cable)} "
-                             f"--from {others[0] if there else lab.client.address(cable)} --connections 1025 "
-                             f"--rate {RATE} " + " ".join(f"--says {address}" for address in those), 300)
-    await_flood(lab, cable, there)
+    with more_addresses(lab.client, cable, 6 if there else 0) as others:
+        others = others or [f"10.10.{cable}.{100 + n}" for n in range(6)]
+        those = [lab.client.address(0)] if named else others
+        flood = lab.client.spawn(f"echo $$ >/tmp/forge.pid\nexec {program} --server {lab.server.address(cable)} "
+                                 f"--from {others[0] if there else lab.client.address(cable)} --connections 1025 "
+                                 f"--rate {RATE} " + " ".join(f"--says {address}" for address in those), 300)
+        await_flood(lab, cable, there)
 
-    if known:
-        lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+        if known:
+            lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+            begin = lab.client.uptime()
+            lab.client.run(f"echo 1 >'{folder(lab, 0)}/reconnect'", PROMPT)
+            print(f"# back after {lab.client.uptime() - begin:.1f} s", flush=True)
+            rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
         begin = lab.client.uptime()
-        lab.client.run(f"echo 1 >'{folder(lab, 0)}/reconnect'", PROMPT)
-        back(lab, 0)
-        print(f"# back after {lab.client.uptime() - begin:.1f} s", flush=True)
-        rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
-    begin = lab.client.uptime()
-    other = rnbd.map_device(lab, disk, "other", limit=PROMPT, key="honest", auth="required", access_mode="ro")
-    print(f"# anew after {lab.client.uptime() - begin:.1f} s", flush=True)
-    lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null")
-    lab.client.run("kill -TERM $(cat /tmp/forge.pid)")
-    result = lab.client.wait(flood)
-    rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
-    print(f"# {result.out.strip()}", flush=True)
-    if not there:
-        rnbd.check(refused(lab, "neighbour_unknown") > 20, "the server does not say that it has left them unanswered")
+        other = rnbd.map_device(lab, disk, "other", limit=PROMPT, key="honest", auth="required", access_mode="ro")
+        print(f"# anew after {lab.client.uptime() - begin:.1f} s", flush=True)
+        lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null")
+        lab.client.run("kill -TERM $(cat /tmp/forge.pid)")
+        result = lab.client.wait(flood)
+        rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
+        print(f"# {result.out.strip()}", flush=True)
+        if not there:
+            rnbd.check(refused(lab, "neighbour_unknown") > 20, "the server does not say that it has left them unanswered")
     rnbd.unmap(lab, other)
     if known:
         rnbd.unmap(lab, name)

@@ -6,7 +6,7 @@ import re
 from vmlab import rnbd
 from vmlab.fio import Verify, verify
 from vmlab.lab import Lab
-from vmlab.multipath import SESSION
+from vmlab.multipath import SESSION, more_addresses
 
 OURS = ("client", "server")
 SLOW = True
@@ -90,8 +90,7 @@ def link_local(lab: Lab, name: str, other: str) -> None:
 
 def many(lab: Lab, name: str) -> None:
     """As many as the protocol allows, then one more."""
-    lab.client.run("\n".join(f"ip addr add 10.10.0.{n}/24 dev {lab.client.netdev()}" for n in range(100, 100 + MOST)))
-    try:
+    with more_addresses(lab.client, 0, MOST):
         script = (f"for n in $(seq 100 {98 + MOST}); do\n"
                   f"echo ip:10.10.0.$n@ip:{lab.server.address()} >{SESSION}/add_path || exit 1\ndone")
         lab.client.run(script, 600)
@@ -108,6 +107,3 @@ def many(lab: Lab, name: str) -> None:
         rnbd.equal(add(lab, f"ip:10.10.0.{99 + MOST}@ip:{lab.server.address()}"), "", "one for another")
         rnbd.unmap(lab, name, limit=300)
         rnbd.wait_until(lab.server, "[ ! -e /sys/class/rtrs-server/vm ]", 300, "the server's session is gone")
-    finally:
-        lab.client.try_run("\n".join(f"ip addr del 10.10.0.{n}/24 dev {lab.client.netdev()}"
-                                     for n in range(100, 100 + MOST)))

@@ -5,7 +5,7 @@ before anything is made for it, and an honest client beside them goes on, comes 
 from vmlab import make, rnbd
 from vmlab.keys import add_key, fresh_secret
 from vmlab.lab import Lab
-from vmlab.multipath import back, connects, end_load, folder, gentle_load
+from vmlab.multipath import back, connects, end_load, folder, gentle_load, more_addresses
 
 OURS = ("client", "server")
 KINDS = ("stock", "debug", "kcsan")
@@ -31,36 +31,35 @@ def run(lab: Lab, how: str, together: int = 1, addresses: int = 0) -> None:
     for machine in (lab.client, lab.server):
         add_key(machine, "honest", 1, secret)
     name = rnbd.map_device(lab, disk, key="honest", auth="required", no_path_timeout=-1)
-    those = [f"10.10.{FLOODED}.{100 + n}" for n in range(addresses)]
-    lab.client.run("\n".join(f"ip addr add {address}/24 dev eth{FLOODED}" for address in those) or ":")
-    load = gentle_load(lab, name, 600)
-    before = connects(lab, 0)
+    with more_addresses(lab.client, FLOODED, addresses) as those:
+        load = gentle_load(lab, name, 600)
+        before = connects(lab, 0)
 
-    begin = uptime(lab)
-    flood = lab.client.spawn(f"echo $$ >/tmp/flood.pid\nIBV_DRIVERS=rxe exec {program} --how {how} --rate {RATE} "
-                             f"--together {together} --server {lab.server.address(FLOODED)} "
-                             + " ".join(f"--from {address}" for address in those), 300)
-    refused = f"[ $(grep -w proof_limit {REFUSALS} | cut -d' ' -f2) -gt 20 ]"
-    if addresses:
-        # On a busy host they do not ask for more than they get together.
-        lab.server.run(f"i=0\nwhile ! {refused} && [ $i -lt {WAIT * 5} ]; do sleep 0.2; i=$((i + 1)); done", 3 * WAIT)
-    else:
-        rnbd.wait_until(lab.server, refused, 120, "the flood is refused")
-    rnbd.equal(connects(lab, 0), before, "reconnects of the honest client")
-    # Whoever has a key comes back, and comes anew.
-    lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
-    asked = lab.client.uptime()
-    back(lab, 0)
-    print(f"# back after {lab.client.uptime() - asked:.1f} s", flush=True)
-    rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
-    asked = lab.client.uptime()
-    other = rnbd.map_device(lab, disk, "other", key="honest", auth="required", access_mode="ro")
-    print(f"# anew after {lab.client.uptime() - asked:.1f} s", flush=True)
-    lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null\nsleep 10")
-    rnbd.unmap(lab, other)
-    lab.client.run("kill -TERM $(cat /tmp/flood.pid)")
-    result = lab.client.wait(flood)
-    seconds = uptime(lab) - begin
+        begin = uptime(lab)
+        flood = lab.client.spawn(f"echo $$ >/tmp/flood.pid\nIBV_DRIVERS=rxe exec {program} --how {how} --rate {RATE} "
+                                 f"--together {together} --server {lab.server.address(FLOODED)} "
+                                 + " ".join(f"--from {address}" for address in those), 300)
+        refused = f"[ $(grep -w proof_limit {REFUSALS} | cut -d' ' -f2) -gt 20 ]"
+        if addresses:
+            # On a busy host they do not ask for more than they get together.
+            lab.server.run(f"i=0\nwhile ! {refused} && [ $i -lt {WAIT * 5} ]; do sleep 0.2; i=$((i + 1)); done", 3 * WAIT)
+        else:
+            rnbd.wait_until(lab.server, refused, 120, "the flood is refused")
+        rnbd.equal(connects(lab, 0), before, "reconnects of the honest client")
+        # Whoever has a key comes back, and comes anew.
+        lab.client.run(f"echo 1 >'{folder(lab, 0)}/disconnect'", 60)
+        asked = lab.client.uptime()
+        back(lab, 0)
+        print(f"# back after {lab.client.uptime() - asked:.1f} s", flush=True)
+        rnbd.equal(rnbd.read(lab.client, f"'{folder(lab, 0)}/proven'"), "honest:1", "the path that is back")
+        asked = lab.client.uptime()
+        other = rnbd.map_device(lab, disk, "other", key="honest", auth="required", access_mode="ro")
+        print(f"# anew after {lab.client.uptime() - asked:.1f} s", flush=True)
+        lab.client.run(f"dd if=/dev/{other} of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null\nsleep 10")
+        rnbd.unmap(lab, other)
+        lab.client.run("kill -TERM $(cat /tmp/flood.pid)")
+        result = lab.client.wait(flood)
+        seconds = uptime(lab) - begin
     rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
 
     seen = make.counts(result.out)

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from . import fio, rnbd
 from .channel import Job
 from .lab import Lab
+from .machine import Machine
 
 SESSION = "/sys/class/rtrs-client/vm"
 
@@ -71,6 +75,18 @@ def at_server(lab: Lab, nic: int) -> None:
     rnbd.write(lab.server, f"{folder(lab, nic)}/disconnect".replace("rtrs-client", "rtrs-server"), "1")
     wait_lost(lab, nic, before, 30)
     back(lab, nic)
+
+
+@contextmanager
+def more_addresses(machine: Machine, nic: int, count: int) -> Iterator[list[str]]:
+    """So many more of a network card, for as long as this lasts: machines are used by several scenarios."""
+    those = [f"10.10.{nic}.{100 + n}" for n in range(count)]
+    dev = machine.netdev(nic)
+    machine.run("\n".join([":", *(f"ip addr add {address}/24 dev {dev}" for address in those)]))
+    try:
+        yield those
+    finally:
+        machine.try_run("\n".join([":", *(f"ip addr del {address}/24 dev {dev}" for address in those)]))
 
 
 # --- what has happened to a path. It may be back a second after its loss, so its state alone tells nothing.

@@ -282,6 +282,11 @@ TEST(RnbdadmExplain, WhyAndWhenAgain)
 		  std::string::npos);
 	host.put(path + "last_error", "-93");
 	EXPECT_NE(run_line(host, "explain rnbd0").out.find("requires a proof"), std::string::npos);
+	host.put(path + "last_reason", "large packets lost");
+	out = run_line(host, "explain rnbd0").out;
+	EXPECT_NE(out.find("has a smaller MTU than both ends"), std::string::npos) << out;
+	EXPECT_NE(out.find("ping -M do -s 1472 10.0.1.1,"), std::string::npos) << out;
+	host.put(path + "last_reason", "refused: ENOENT");
 	const std::string shown = run_line(host, "path show ip:10.0.1.2@ip:10.0.1.1 -o json").out;
 	for (const char *part : {"\"last_reason\": \"refused: ENOENT\"", "\"attempts\": 7",
 				 "\"next_attempt_ms\": 12000"})

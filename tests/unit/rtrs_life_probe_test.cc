@@ -74,3 +74,17 @@ TEST(LifeProbe, NothingIsLateAnyMore)
 	EXPECT_EQ(p.look(true, 0, 3 * kLimit - 1, kLimit), Next::Wait) << "since the last look";
 	EXPECT_EQ(p.look(true, 0, 3 * kLimit, kLimit), Next::Dead);
 }
+
+// A server that always has receives is asked early; whoever wants it earlier still is obeyed.
+TEST(LifeLimits, DependOnWhoAnswers)
+{
+	constexpr u64 kSecond = 1000000000;
+	const auto is = [](const LifeLimits &l, u64 late, u64 dead) {
+		return l.late == late * kSecond && l.dead == dead * kSecond;
+	};
+	EXPECT_TRUE(is(life_limits(60 * kSecond, true), 5, 10));
+	EXPECT_TRUE(is(life_limits(7 * kSecond, true), 5, 7));
+	EXPECT_TRUE(is(life_limits(2 * kSecond, true), 2, 2));
+	for (const u64 seconds : {2, 60, 3600})
+		EXPECT_TRUE(is(life_limits(seconds * kSecond, false), seconds, seconds));
+}

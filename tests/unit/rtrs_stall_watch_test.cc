@@ -57,3 +57,20 @@ TEST(StallWatch, OnceAfterABurst)
 	for (u32 n = 0; n < 100; n++)
 		EXPECT_FALSE(look());
 }
+
+TEST(StallWatch, KnowsHowLong)
+{
+	StallWatch w;
+	EXPECT_EQ(w.stands_still(), 0u);
+	w.look(5, 4);
+	EXPECT_EQ(w.stands_still(), 0u);
+	for (u64 n = 1; n <= 9; n++) {
+		w.look(5 + n, 4);
+		EXPECT_EQ(w.stands_still(), n) << "what is posted meanwhile does not count";
+	}
+	w.look(14, 5);
+	EXPECT_EQ(w.stands_still(), 0u);
+	w.look(14, 5);
+	w.look(14, 14);
+	EXPECT_EQ(w.stands_still(), 0u) << "idle";
+}

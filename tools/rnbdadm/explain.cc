@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rtrs/pure/path_reason.hh>
 
 namespace rnbdadm {
 
@@ -214,7 +215,15 @@ void judge_path(const Host &host, const Session &session, const Path &path,
 		    "; the last: {}{}", path.last_reason ? *path.last_reason + ": " : "",
 		    words_of(static_cast<int>(-*path.last_error), Action::ConnectPath));
 	findings.push_back(lost);
-	if (!port)
+	if (path.last_reason == rtrs::to_text(rtrs::PathReason::Starved))
+		findings.push_back(
+		    {name, "problem",
+		     "small packets get through and large ones do not: a switch or a port on the "
+		     "way has a smaller MTU than both ends; while there is another path this one "
+		     "is not used",
+		     fmt::format("ping -M do -s 1472 {}, with the MTU less 28 for 1472",
+				 path.destination.substr(path.destination.find(':') + 1))});
+	else if (!port)
 		findings.push_back(
 		    {name, "problem",
 		     fmt::format("its RDMA device {} port {} is gone", path.hca, path.port),

@@ -139,7 +139,8 @@ void ClientConnection::on_rejected(rdma_cm_id *id, rdma_cm_event &event)
 	log_warning_limited(path_.log_name(), "con %u: rejected: %s, errno %d", cid(),
 			    rdma_reject_msg(id, event.status), reason.code());
 	path_.fail(reason, PathError::Connect,
-		   data						  ? PathReason::Refused
+		   reason == kStarvedPath			  ? PathReason::Starved
+		   : data					  ? PathReason::Refused
 		   : event.status == IB_CM_REJ_INVALID_SERVICE_ID ? PathReason::NobodyListens
 								  : PathReason::Disconnected);
 }

@@ -184,7 +184,7 @@ public:
 	void note_wait(u64 ns) { longest_wait_ = cxxrt::max_of(longest_wait_, ns); }
 	// Asks for a sign of life if somebody has noted that he waits. `now`, `limit` in ns.
 	// ETIMEDOUT: there is none; else what the device says to a post.
-	Status look_for_life(u64 now, u64 limit);
+	Status look_for_life(u64 now, const LifeLimits &limits, u64 timeout);
 
 	// Completions found. A second poller at the same time finds none: handlers of one
 	// connection must not run side by side.

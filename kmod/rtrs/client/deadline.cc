@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // The deadline of requests. Heartbeats prove that the service connection and the peer's kernel
-// live, not that an I/O connection does. When the oldest request of a connection has waited too
-// long, the connection is asked for a sign of life (rtrs/pure/life_probe.hh): by a write of no
-// bytes, signaled and without an immediate, that the server's adapter acknowledges and its program
-// does not see. If the connection is dead the path starts again, and its requests go to another
-// path or end with an error. If it lives, the server works on the request or has lost it. Neither
-// would be different on another path: a disk that hangs harms its own users and nobody else. A
-// server whose program hangs behind an adapter that acknowledges is in this no other.
+// live, not that an I/O connection does. When the oldest request of a connection has waited for
+// some seconds (rtrs/pure/life_probe.hh), the connection is asked for a sign of life: by a write of
+// no bytes, signaled and without an immediate, that the server's adapter acknowledges and its
+// program does not see. If the connection is dead the path starts again, and its requests go to
+// another path or end with an error; if only what is large was lost, it stays out of use for a
+// while (rtrs/pure/quarantine.hh). If it lives, the server works on the request or has lost it.
+// Neither would be different on another path: a disk that hangs harms its own users and nobody
+// else. A server whose program hangs behind an adapter that acknowledges is in this no other.
 //
 // At each look a send queue that stands still is woken, too (rtrs/pure/stall_watch.hh).
 //
@@ -40,8 +41,7 @@ void Path::start_deadline()
 
 void Path::check_deadline()
 {
-	const u64 limit = u64{session_.request_timeout()} * NSEC_PER_SEC;
-	if (limit && !look_for_life(ktime_get_ns(), limit))
+	if (session_.request_timeout() && !look_for_life(ktime_get_ns()))
 		return;
 	if (!wake_stalled())
 		return;
@@ -56,19 +56,25 @@ void Path::check_deadline()
 }
 
 // False: a connection is dead, and the path has failed.
-bool Path::look_for_life(u64 now, u64 limit)
+bool Path::look_for_life(u64 now)
 {
+	const u64 timeout = u64{session_.request_timeout()} * NSEC_PER_SEC;
+	const LifeLimits limits = life_limits(timeout, fences_);
 	for (Request &r : *requests_) {
 		LockGuard<SpinLock> held(r.lock);
 		// A request that has just begun may be later than `now`.
-		if (r.state != RequestState::Idle && r.started_ns + limit < now)
+		if (r.state != RequestState::Idle && r.started_ns + limits.late < now)
 			r.connection->note_wait(now - r.started_ns);
 	}
 	for (Box<ClientConnection> &con : connections_) {
-		const Status s = con->look_for_life(now, limit);
+		const Status s = con->look_for_life(now, limits, timeout);
 		if (s.ok())
 			continue;
-		fail(s.error(), s.error() == err::etimedout ? PathError::Timeout : PathError::Post);
+		if (s.error() == err::etimedout)
+			fail(s.error(), PathError::Timeout,
+			     is_heard() ? PathReason::Starved : PathReason::Lifeless);
+		else
+			fail(s.error(), PathError::Post);
 		return false;
 	}
 	return true;
@@ -132,10 +138,11 @@ Status Path::post_probe(ClientConnection &con, u64 &place)
 }
 
 // ETIMEDOUT: dead. Else what the device says to a post.
-Status ClientConnection::look_for_life(u64 now, u64 limit)
+Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 timeout)
 {
-	const u32 waited = static_cast<u32>(exchange(longest_wait_, 0ull) / NSEC_PER_SEC);
-	if (!waited)
+	const u64 wait = exchange(longest_wait_, 0ull);
+	const u32 waited = static_cast<u32>(wait / NSEC_PER_SEC);
+	if (wait <= timeout)
 		told_of_wait_ = false;
 	const RcuReader reader;
 	if (!path_.posting())
@@ -143,7 +150,7 @@ Status ClientConnection::look_for_life(u64 now, u64 limit)
 	// Whoever polled it may have gone, without a look at what has come.
 	if (waited && is_polled())
 		poll(nullptr);
-	switch (life_.look(waited != 0, sends_completed(), now, limit)) {
+	switch (life_.look(waited != 0, sends_completed(), now, limits.dead)) {
 	case LifeProbe::Next::Ask: {
 		u64 place = 0;
 		const Status s = path_.post_probe(*this, place);
@@ -156,17 +163,21 @@ Status ClientConnection::look_for_life(u64 now, u64 limit)
 		break;
 	}
 	case LifeProbe::Next::Lives:
-		if (waited && !exchange(told_of_wait_, true))
+		if (wait > timeout && !exchange(told_of_wait_, true))
 			log_warning_limited(path_.log_name(),
 					    "con %u: a request has waited for %u s, but the "
 					    "connection lives: the server still works on it",
 					    cid(), waited);
 		break;
 	case LifeProbe::Next::Dead:
-		log_error(path_.log_name(),
-			  "con %u: a request has waited for %u s and the connection shows no life, "
-			  "the path starts again",
-			  cid(), waited);
+		log_error(
+		    path_.log_name(),
+		    "con %u: a request has waited for %u s and the connection shows no life%s, "
+		    "the path starts again",
+		    cid(), waited,
+		    path_.is_heard() ? ", though the server is heard: are large packets lost "
+				       "on the way (MTU)?"
+				     : "");
 		return err::etimedout;
 	case LifeProbe::Next::Wait:
 		break;

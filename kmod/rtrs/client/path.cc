@@ -81,6 +81,8 @@ bool Path::note_failure(Error error, PathError kind, PathReason reason)
 	error_ = error.code();
 	last_failure_ = {error.code(),
 			 reason == PathReason::None ? reason_of(kind, error) : reason};
+	if (reason == PathReason::Starved)
+		starved_ = true;
 	const bool recovers = state_ == State::Connected;
 	set_state(next);
 	if (recovers)
@@ -374,15 +376,46 @@ bool Path::step_after_failed_attempt()
 	return true;
 }
 
+// Whether the path stays out of use, as it loses what is large and another one is there; if not any
+// more, it is due. `asked`: an administrator wants it.
+bool Path::hold_back(bool asked)
+{
+	const u64 now = static_cast<u64>(ktime_get_seconds());
+	bool starved;
+	{
+		LockGuard<SpinLock> held(state_lock_);
+		starved = exchange(starved_, false);
+	}
+	if (asked)
+		quarantine_.lift();
+	else if (starved)
+		quarantine_.begin(now);
+	const u32 rest = static_cast<u32>(quarantine_.rest(now));
+	const bool held = rest && session_.another_connected(*this);
+	if (held && !held_)
+		log_warning(log_name(),
+			    "it loses large packets, and is not used for %u s while there is "
+			    "another path",
+			    rest);
+	if (held)
+		WRITE_ONCE(due_, jiffies + rest * HZ);
+	else if (held_)
+		WRITE_ONCE(due_, jiffies);
+	held_ = held;
+	return held;
+}
+
 bool Path::step_reconnecting()
 {
 	bool now;
 	bool hurry;
+	bool asked;
 	u32 attempts;
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		now = now_;
 		hurry = hurry_;
+		asked = asked_;
 		attempts = attempts_;
 	}
 	const bool soon = now || hurry;
@@ -405,9 +438,11 @@ bool Path::step_reconnecting()
 		backoff_.reset();
 		WRITE_ONCE(due_, jiffies);
 	}
+	// The other path may end without a word to this one.
+	const bool held_back = hold_back(asked);
 	if (time_before(jiffies, due_)) {
 		// A kick meanwhile runs the step early, and it comes here again.
-		const unsigned long rest = due_ - jiffies;
+		const unsigned long rest = held_back ? HZ : due_ - jiffies;
 		LockGuard<SpinLock> held(state_lock_);
 		const bool same = state_ == State::Reconnecting && now_ == now && hurry_ == hurry;
 		if (same)

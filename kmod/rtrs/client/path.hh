@@ -30,6 +30,7 @@
 #include <rtrs/core/device.hh>
 #include <rtrs/core/heartbeat.hh>
 #include <rtrs/pure/client_path_state.hh>
+#include <rtrs/pure/quarantine.hh>
 #include <rtrs/pure/reconnect_backoff.hh>
 
 namespace rtrs::client {
@@ -131,6 +132,8 @@ public:
 	// `key` is that of an RKEY_RSP, if the response came with one. In line: response.hh.
 	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
 	void on_traffic() { heartbeat_.on_traffic(); }
+	// Something has come from the server since its last heartbeat was due.
+	bool is_heard() const { return !heartbeat_.silent(); }
 	// The request has ended; the slot is free before done() is called.
 	void finish(Request &request, int status);
 	// The same in line: response.hh.
@@ -231,6 +234,7 @@ private:
 	bool step();
 	bool step_after_failed_attempt();
 	bool step_reconnecting();
+	bool hold_back(bool asked);
 	void attempt();
 	bool go(State to);
 	void set_state(State to);
@@ -302,7 +306,7 @@ private:
 	// deadline.cc
 	void start_deadline();
 	void check_deadline();
-	bool look_for_life(u64 now, u64 limit);
+	bool look_for_life(u64 now);
 	bool wake_stalled();
 
 	// submit.cc
@@ -385,6 +389,7 @@ private:
 	bool asked_ = false;	 // somebody waits for the next attempt
 	bool ending_ = false;	 // no way back from Closed
 	bool settled_ = false;	 // not under the lock: settle()
+	bool starved_ = false;	 // it was lost by what is large
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
 
 	// Only the owner, until the next mark.
@@ -400,6 +405,8 @@ private:
 	bool unanswered_ = false; // the last attempt
 	bool resolving_ = false;  // it asks for an address
 	ReconnectBackoff backoff_;
+	Quarantine quarantine_;
+	bool held_ = false; // by it
 	AnswerPatience patience_;
 	unsigned long answer_timeout_ = kStepTimeout;
 	unsigned long connected_at_ = 0; // jiffies; 0: not since the last pause

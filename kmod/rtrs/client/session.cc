@@ -308,6 +308,15 @@ bool Session::pair_in_use(const Path &self, const rtrs_addr_pair &pair)
 	return false;
 }
 
+bool Session::another_connected(const Path &self)
+{
+	const RcuReader reader;
+	for (Path &other : paths_)
+		if (&other != &self && other.connected())
+			return true;
+	return false;
+}
+
 ConnectionSplit Session::connections()
 {
 	LockGuard<Mutex> held(paths_lock_);

@@ -100,6 +100,8 @@ public:
 	// A path left CONNECTED: it may have carried a fence. Any context.
 	void path_left() { fence_changed_.wake_all(); }
 	bool pair_in_use(const Path &self, const rtrs_addr_pair &pair);
+	// Any context.
+	bool another_connected(const Path &self);
 	kobject *device_kobj() const { return device_.kobj(); }
 	SessionEvents &events() { return events_; }
 	kobject *paths_dir() const { return paths_dir_.kobj(); }

@@ -246,6 +246,9 @@ public:
 		return !s.ok() && s.error() == err::eagain ? Status() : s;
 	}
 
+	// For how many calls of wake_if_stalled() it has stood still. Of its caller.
+	u64 stands_still() const { return stall_.stands_still(); }
+
 	// A receive without memory, for immediates. Any context.
 	Status post_empty_recv(ib_cqe *cqe)
 	{

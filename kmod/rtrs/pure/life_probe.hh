@@ -14,6 +14,23 @@
 
 namespace rtrs {
 
+// In nanoseconds.
+struct LifeLimits {
+	u64 late; // so long a request waits before its connection is asked
+	u64 dead; // so long nothing completes on a connection that is dead
+};
+
+// `timeout`: the administrator's (request_timeout). A server of this project always has receives,
+// whatever its disks do, so that its adapter answers at once, and what does not answer is the
+// network. Others hold up their receives, and the question behind them, as long as a disk hangs.
+constexpr LifeLimits life_limits(u64 timeout, bool always_receives)
+{
+	constexpr u64 kSecond = 1000000000;
+	if (!always_receives)
+		return {timeout, timeout};
+	return {cxxrt::min_of(timeout, 5 * kSecond), cxxrt::min_of(timeout, 10 * kSecond)};
+}
+
 class LifeProbe {
 public:
 	enum class Next : u8 {

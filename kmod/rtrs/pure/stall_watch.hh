@@ -32,6 +32,9 @@ public:
 		return (looks_ & (looks_ - 1)) == 0;
 	}
 
+	// How many looks have seen no more than the one before them.
+	constexpr u64 stands_still() const { return looks_; }
+
 private:
 	u64 completed_ = 0; // at the last look
 	u64 looks_ = 0;	    // since the first that saw no more than that

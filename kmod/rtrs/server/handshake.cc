@@ -40,6 +40,8 @@ Refusal kind_of(Error e)
 		return Refusal::ProofLimit;
 	if (e == kForgedAddress)
 		return Refusal::AddressForged;
+	if (e == kStarvedPath)
+		return Refusal::PathStarved;
 	if (e == err::eexist)
 		return Refusal::ConnectDuplicate;
 	if (e == err::ebusy || e == err::eusers || e == err::enomem)
@@ -50,8 +52,10 @@ Refusal kind_of(Error e)
 }
 
 // What in-tree clients know as a reason to try again; EBUSY would read as "wrong mode" to them.
-Error on_the_wire(Error e)
+Error on_the_wire(Error e, const ConnectRequestFields &fields)
 {
+	if (e == kStarvedPath)
+		return fields.fences ? e : err::econnreset;
 	return e == err::ebusy || e == kTooManyFailures || e == kForgedAddress ? err::econnreset
 									       : e;
 }
@@ -153,7 +157,7 @@ Status Server::serve(void *server, rdma_cm_id *id, const rdma_conn_param &reques
 	const Status s = static_cast<Server *>(server)->greet(id, request, fields.value());
 	if (!s.ok()) {
 		report(*id, kind_of(s.error()), s.error());
-		reject(id, on_the_wire(s.error()));
+		reject(id, on_the_wire(s.error(), fields.value()));
 	}
 	return s;
 }
@@ -267,6 +271,7 @@ Result<Path *> Session::find_or_create_path(const rdma_cm_id &id,
 		// cid 0 comes first: its path failed meanwhile.
 		return err::econnreset;
 	}
+	TRY(out_of_quarantine(fields.path));
 
 	const Place in_session = TRY(find_place(PathEnds::of(id)));
 	last_serial_ = next_serial(last_serial_);
@@ -326,6 +331,7 @@ Status Session::admit(Path &path)
 		log_info_limited(known->name(), "replaced by a newer attempt");
 		known->close();
 	}
+	TRY(out_of_quarantine(path.id()));
 	// Serials of all sessions are of one series: should it come round, there is another one.
 	for (const Path &other : paths_)
 		if (other.serial() == path.serial())

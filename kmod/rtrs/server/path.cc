@@ -17,6 +17,11 @@ namespace {
 // Where the next path's service connection is; neighbouring paths do not share their vectors.
 constinit u32 next_vector = 0;
 
+// Seconds that nothing is acknowledged on a connection, before it counts as one that loses what is
+// large. A client that does not run at all is silent sooner.
+constexpr u64 kStarvedLooks = 10;
+static_assert(kStallInterval == HZ);
+
 } // namespace
 
 Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fields, u32 serial,
@@ -213,6 +218,9 @@ void Path::fail(const ib_wc &wc)
 	if (closing())
 		return;
 	if (wc.status != IB_WC_WR_FLUSH_ERR) {
+		// What soft-RoCE never does: it tries for ever.
+		if (wc.status == IB_WC_RETRY_EXC_ERR && !heartbeat_.silent())
+			WRITE_ONCE(starved_, true);
 		module_->refusals.count(Refusal::CompletionError);
 		trace::refusal(*this, Refusal::CompletionError);
 		log_error_limited(name(), "closing the path: work completion: %s",
@@ -235,7 +243,8 @@ void Path::heartbeat_lost(void *path)
 }
 
 // Each look at the send queues of a path that is connected. Answers are held while a queue stands
-// still, so no other post would wake it.
+// still, so no other post would wake it. One that does so for long, though the client's heartbeats
+// come, is of a path that loses large packets: the client sends its requests elsewhere.
 void Path::wake_stalled()
 {
 	for (auto &con : connections_) {
@@ -248,6 +257,13 @@ void Path::wake_stalled()
 		}
 		if (!s.ok()) {
 			refuse(Refusal::CompletionError, "a send queue could not be woken");
+			return;
+		}
+		if (con->stands_still() >= kStarvedLooks && !heartbeat_.silent()) {
+			WRITE_ONCE(starved_, true);
+			refuse(Refusal::PathStarved,
+			       "the client is heard and does not acknowledge what is sent: are "
+			       "large packets lost on the way (MTU)?");
 			return;
 		}
 	}
@@ -315,6 +331,9 @@ void Path::run_close()
 	Session *session = session_.get();
 	if (session)
 		session->await_connection_requests();
+	// Before the client hears of the end.
+	if (session && READ_ONCE(starved_))
+		session->quarantine(*this);
 	await_connection_requests();
 	info_.cancel_sync();
 	// Queued by the one above.

@@ -337,6 +337,7 @@ private:
 	cxxrt::WaitQueue setup_wait_;
 	u32 setup_completions_ = 0;
 	cxxrt::Ref<Path> predecessor_;
+	bool starved_ = false; // what is large does not get through
 
 	cxxrt::SysfsDir dir_;
 	cxxrt::SysfsDir stats_dir_;

@@ -34,6 +34,7 @@ enum class Refusal : u8 {
 	Superseded,	    // parked request that another path's request replaced
 	HeartbeatLost,	    //
 	CompletionError,    // a work request failed while the path was in use
+	PathStarved, // what was sent is not acknowledged, or was not before and another is there
 	Count,
 };
 
@@ -92,6 +93,8 @@ constexpr const char *to_text(Refusal r)
 		return "heartbeat_lost";
 	case Refusal::CompletionError:
 		return "completion_error";
+	case Refusal::PathStarved:
+		return "path_starved";
 	case Refusal::Count:
 		break;
 	}

@@ -108,6 +108,23 @@ bool Session::silent()
 	return true;
 }
 
+void Session::quarantine(const Path &path)
+{
+	LockGuard held(lock_);
+	quarantines_.begin(path.id(), static_cast<u64>(ktime_get_seconds()));
+}
+
+// Under lock_.
+Status Session::out_of_quarantine(const Uuid &path)
+{
+	if (!quarantines_.rest(path, static_cast<u64>(ktime_get_seconds())))
+		return {};
+	for (const Path &other : paths_)
+		if (other.state() == ServerPathState::Connected && !(other.id() == path))
+			return kStarvedPath;
+	return {};
+}
+
 bool Session::comes_from(const sockaddr_storage &host)
 {
 	LockGuard held(lock_);

@@ -23,6 +23,7 @@
 #include <cxxrt/print.hh>
 #include <cxxrt/ref.hh>
 #include <rtrs/pure/open_paths.hh>
+#include <rtrs/pure/quarantine.hh>
 #include <rtrs/server/chunk_pool.hh>
 #include <rtrs/server/path.hh>
 #include <rtrs/server/slot.hh>
@@ -77,6 +78,8 @@ public:
 
 	// ---- a path's life, called by its works ----
 
+	// It loses large packets: while another path is there, it is not taken again for a time.
+	void quarantine(const Path &path);
 	// The path becomes visible below the claimed name, and the user is told of it, and of the
 	// session if it is the first. ECONNABORTED if the session has ended. What was done before
 	// an error is undone by the path's close work. May sleep.
@@ -148,6 +151,7 @@ private:
 	void enlist(Path &path, const Place &place);
 	Path *find_path(const Uuid &id);
 	Status enter_epoch(const ConnectRequestFields &fields);
+	Status out_of_quarantine(const Uuid &path);
 	Status show(Path &path);
 	void user_gone();
 	bool has_left(const sockaddr_storage &host) const; // under lock_
@@ -177,6 +181,7 @@ private:
 	cxxrt::List<Path, &Path::session_node> paths_;
 	static_assert(kMaxPathTags <= RTRS_SRV_MAX_PATHS);
 	unsigned long tags_[BITS_TO_LONGS(kMaxPathTags)] = {};
+	Quarantines quarantines_;
 	u32 epoch_ = 0;	      // the latest that a client which knows fences has named
 	u32 last_serial_ = 0; // of paths; begins anywhere
 	u32 shown_paths_ = 0;

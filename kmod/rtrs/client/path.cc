@@ -425,6 +425,7 @@ bool Path::step_reconnecting()
 		if (soon || lived > msecs_to_jiffies(longest_ms))
 			backoff_.reset();
 		connected_at_ = 0;
+		held_ = false;
 		tear_down();
 		// Even the impatient wait until the server has seen the end of the old connections.
 		const u32 random = get_random_u32();

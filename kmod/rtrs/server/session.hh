@@ -80,6 +80,12 @@ public:
 
 	// It loses large packets: while another path is there, it is not taken again for a time.
 	void quarantine(const Path &path);
+	// Whether that is over, or there is no other one; else kStarvedPath.
+	Status may_return(const Uuid &path)
+	{
+		LockGuard held(lock_);
+		return out_of_quarantine(path);
+	}
 	// The path becomes visible below the claimed name, and the user is told of it, and of the
 	// session if it is the first. ECONNABORTED if the session has ended. What was done before
 	// an error is undone by the path's close work. May sleep.

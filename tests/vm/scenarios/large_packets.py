@@ -48,7 +48,8 @@ def run(lab: Lab, at: str, dd: str) -> None:
 
     def seconds() -> float:
         """What 8 MiB take, which both paths share."""
-        script = f"read a b </proc/uptime\ndd {dd.format(name)} bs=64k count=128 2>&1\nread c b </proc/uptime\necho $a $c"
+        script = (f"read a b </proc/uptime\ndd {dd.format(name)} bs=64k count=128 2>&1\n"
+                  "read c b </proc/uptime\necho $a $c")
         begin, end = lab.client.run(script, 240).split()[-2:]
         return float(end) - float(begin)
 

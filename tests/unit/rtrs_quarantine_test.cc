@@ -57,14 +57,29 @@ constexpr Uuid uuid(u8 first)
 TEST(Quarantines, EachPathHasItsOwn)
 {
 	Quarantines all;
-	EXPECT_EQ(all.rest(uuid(1), 0), 0u);
-	EXPECT_EQ(all.rest(uuid(0), 0), 0u) << "what is free is nobody's";
+	EXPECT_FALSE(all.refuses(uuid(1), 0, false));
+	EXPECT_FALSE(all.refuses(uuid(0), 0, false)) << "what is free is nobody's";
 	all.begin(uuid(1), 100);
 	all.begin(uuid(2), 110);
 	all.begin(uuid(1), 120);
-	EXPECT_EQ(all.rest(uuid(1), 120), 120u);
-	EXPECT_EQ(all.rest(uuid(2), 120), 50u);
-	EXPECT_EQ(all.rest(uuid(3), 120), 0u);
+	EXPECT_TRUE(all.refuses(uuid(1), 239, false));
+	EXPECT_FALSE(all.refuses(uuid(1), 240, false));
+	EXPECT_TRUE(all.refuses(uuid(2), 169, false));
+	EXPECT_FALSE(all.refuses(uuid(2), 170, false));
+	EXPECT_FALSE(all.refuses(uuid(3), 120, false));
+}
+
+TEST(Quarantines, TellOnceWhoKnows)
+{
+	Quarantines all;
+	all.begin(uuid(1), 100);
+	EXPECT_TRUE(all.refuses(uuid(1), 101, true));
+	EXPECT_FALSE(all.refuses(uuid(1), 102, true)) << "his administrator has lifted it";
+	EXPECT_TRUE(all.refuses(uuid(1), 103, false));
+	all.begin(uuid(1), 110);
+	EXPECT_TRUE(all.refuses(uuid(1), 111, true)) << "it has hung again";
+	all.begin(uuid(2), 110);
+	EXPECT_FALSE(all.refuses(uuid(2), 170, true)) << "it is over";
 }
 
 TEST(Quarantines, ForgetTheOneThatEndsFirst)
@@ -73,10 +88,10 @@ TEST(Quarantines, ForgetTheOneThatEndsFirst)
 	for (u8 n = 1; n <= 8; n++)
 		all.begin(uuid(n), n == 5 ? 10 : 100 + n);
 	all.begin(uuid(9), 200);
-	EXPECT_EQ(all.rest(uuid(5), 11), 0u);
-	EXPECT_EQ(all.rest(uuid(9), 200), 60u);
+	EXPECT_FALSE(all.refuses(uuid(5), 11, false));
+	EXPECT_TRUE(all.refuses(uuid(9), 259, false));
 	for (const u8 n : {1, 2, 3, 4, 6, 7, 8})
-		EXPECT_NE(all.rest(uuid(n), 110), 0u) << static_cast<int>(n);
+		EXPECT_TRUE(all.refuses(uuid(n), 110, false)) << static_cast<int>(n);
 	all.begin(uuid(5), 210);
-	EXPECT_EQ(all.rest(uuid(5), 210), 60u) << "as if it were the first";
+	EXPECT_FALSE(all.refuses(uuid(5), 270, false)) << "as if it were the first";
 }

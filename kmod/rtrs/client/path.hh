@@ -132,8 +132,8 @@ public:
 	// `key` is that of an RKEY_RSP, if the response came with one. In line: response.hh.
 	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
 	void on_traffic() { heartbeat_.on_traffic(); }
-	// Something has come from the server since its last heartbeat was due.
-	bool is_heard() const { return !heartbeat_.silent(); }
+	// Whether the server's heartbeats come.
+	bool is_heard() const { return heartbeat_.heard(); }
 	// The request has ended; the slot is free before done() is called.
 	void finish(Request &request, int status);
 	// The same in line: response.hh.

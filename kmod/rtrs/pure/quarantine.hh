@@ -54,21 +54,27 @@ public:
 				chosen = &entry;
 		}
 		if (!(chosen->path == path))
-			*chosen = {path, {}};
+			*chosen = {path, {}, false};
 		chosen->quarantine.begin(now);
+		chosen->told = false;
 	}
-	constexpr u64 rest(const Uuid &path, u64 now) const
+	// Whether an attempt to connect the path is refused, if there is another one. Who `knows`
+	// what the refusal says has a quarantine himself, and an administrator who may lift it: he
+	// is told once.
+	constexpr bool refuses(const Uuid &path, u64 now, bool knows)
 	{
-		for (const Entry &entry : entries_)
+		for (Entry &entry : entries_)
 			if (entry.path == path)
-				return entry.quarantine.rest(now);
-		return 0;
+				return entry.quarantine.rest(now) &&
+				       !(cxxrt::exchange(entry.told, true) && knows);
+		return false;
 	}
 
 private:
 	struct Entry {
 		Uuid path{};
 		Quarantine quarantine;
+		bool told = false;
 	};
 	enum : u32 { kEntries = 8 };
 

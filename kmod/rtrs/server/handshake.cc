@@ -271,7 +271,7 @@ Result<Path *> Session::find_or_create_path(const rdma_cm_id &id,
 		// cid 0 comes first: its path failed meanwhile.
 		return err::econnreset;
 	}
-	TRY(out_of_quarantine(fields.path));
+	TRY(leave_quarantine(fields));
 
 	const Place in_session = TRY(find_place(PathEnds::of(id)));
 	last_serial_ = next_serial(last_serial_);
@@ -331,7 +331,6 @@ Status Session::admit(Path &path)
 		log_info_limited(known->name(), "replaced by a newer attempt");
 		known->close();
 	}
-	TRY(out_of_quarantine(path.id()));
 	// Serials of all sessions are of one series: should it come round, there is another one.
 	for (const Path &other : paths_)
 		if (other.serial() == path.serial())

@@ -219,7 +219,7 @@ void Path::fail(const ib_wc &wc)
 		return;
 	if (wc.status != IB_WC_WR_FLUSH_ERR) {
 		// What soft-RoCE never does: it tries for ever.
-		if (wc.status == IB_WC_RETRY_EXC_ERR && !heartbeat_.silent())
+		if (wc.status == IB_WC_RETRY_EXC_ERR && heartbeat_.heard())
 			WRITE_ONCE(starved_, true);
 		module_->refusals.count(Refusal::CompletionError);
 		trace::refusal(*this, Refusal::CompletionError);
@@ -259,7 +259,7 @@ void Path::wake_stalled()
 			refuse(Refusal::CompletionError, "a send queue could not be woken");
 			return;
 		}
-		if (con->stands_still() >= kStarvedLooks && !heartbeat_.silent()) {
+		if (con->stands_still() >= kStarvedLooks && heartbeat_.heard()) {
 			WRITE_ONCE(starved_, true);
 			refuse(Refusal::PathStarved,
 			       "the client is heard and does not acknowledge what is sent: are "

@@ -126,7 +126,7 @@ Result<Server::ProvenLife> Server::may_begin(const ConnectRequestFields &fields)
 	const Ref<Session> session = sessions_.with(
 	    [&](Sessions &s) { return find_locked(s, fields.session, true).session; });
 	if (session)
-		TRY(session->may_return(fields.path));
+		TRY(session->may_return(fields));
 	const ProvenLife life = proven_life(fields.session);
 	if (!life.lives && !fields.first_connection && !(life.known && fields.fences))
 		return err::enxio;

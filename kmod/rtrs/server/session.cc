@@ -115,13 +115,15 @@ void Session::quarantine(const Path &path)
 }
 
 // Under lock_.
-Status Session::out_of_quarantine(const Uuid &path)
+Status Session::leave_quarantine(const ConnectRequestFields &fields)
 {
-	if (!quarantines_.rest(path, static_cast<u64>(ktime_get_seconds())))
-		return {};
-	for (const Path &other : paths_)
-		if (other.state() == ServerPathState::Connected && !(other.id() == path))
-			return kStarvedPath;
+	bool another = false;
+	for (const Path &path : paths_)
+		another = another || (path.state() == ServerPathState::Connected &&
+				      !(path.id() == fields.path));
+	if (another &&
+	    quarantines_.refuses(fields.path, static_cast<u64>(ktime_get_seconds()), fields.fences))
+		return kStarvedPath;
 	return {};
 }
 

@@ -80,11 +80,11 @@ public:
 
 	// It loses large packets: while another path is there, it is not taken again for a time.
 	void quarantine(const Path &path);
-	// Whether that is over, or there is no other one; else kStarvedPath.
-	Status may_return(const Uuid &path)
+	// kStarvedPath: the path of that request has to stay away.
+	Status may_return(const ConnectRequestFields &fields)
 	{
 		LockGuard held(lock_);
-		return out_of_quarantine(path);
+		return leave_quarantine(fields);
 	}
 	// The path becomes visible below the claimed name, and the user is told of it, and of the
 	// session if it is the first. ECONNABORTED if the session has ended. What was done before
@@ -157,7 +157,7 @@ private:
 	void enlist(Path &path, const Place &place);
 	Path *find_path(const Uuid &id);
 	Status enter_epoch(const ConnectRequestFields &fields);
-	Status out_of_quarantine(const Uuid &path);
+	Status leave_quarantine(const ConnectRequestFields &fields);
 	Status show(Path &path);
 	void user_gone();
 	bool has_left(const sockaddr_storage &host) const; // under lock_

@@ -25,12 +25,12 @@ HANGS, FLOWS = 25, 5
 
 @contextmanager
 def small_ones_only(machine: Machine) -> Iterator[None]:
-    """Of IP packets with 1024 to 2047 bytes nothing goes out there: data, as the MTU is 1500, and nothing else."""
+    """No IP packet of 4096 to 8191 bytes goes out there: data, as RDMA puts 4096 bytes into one, and nothing else."""
     dev = machine.netdev(BAD)
     machine.run("modprobe -a sch_prio sch_netem cls_u32\n"
                 f"tc qdisc replace dev {dev} root handle 1: prio bands 4 priomap {'0 ' * 16}\n"
                 f"tc qdisc add dev {dev} parent 1:4 handle 4: netem loss 100%\n"
-                f"tc filter add dev {dev} parent 1: protocol ip u32 match u16 0x0400 0xfc00 at 2 flowid 1:4")
+                f"tc filter add dev {dev} parent 1: protocol ip u32 match u16 0x1000 0xf000 at 2 flowid 1:4")
     try:
         yield
     finally:
@@ -73,7 +73,8 @@ def run(lab: Lab, at: str, dd: str) -> None:
         rnbd.write(lab.client, f"{multipath.folder(lab, 0)}/reconnect", "1")
         took = seconds()
         rnbd.check(took < HANGS * scale, f"the second time it took {took:.0f} s")
-        rnbd.wait_until(lab.client, f"! grep -qx connected {bad}/state", 30, "the bad path is out of use again")
+        rnbd.wait_until(lab.client, f"! grep -qx connected {bad}/state && grep -q '{WORDS}' {bad}/last_reason", 30,
+                        "the bad path is out of use again")
     # An administrator has mended it, and says so.
     rnbd.write(lab.client, f"{bad}/reconnect", "1")
     rnbd.wait_until(lab.client, f"grep -qx connected {bad}/state", 30, "the path is back by word")

@@ -151,7 +151,8 @@ Status Path::reconnect(Reconnect when)
 			return err::ebusy;
 		ended = attempts_ended_;
 		attempts_ = 0;
-		now_ = asked_ = true;
+		now_ = true;
+		asked_ = Asked::Once;
 		if (!joins)
 			set_state(State::Reconnecting);
 	}
@@ -311,7 +312,8 @@ void Path::attempt()
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		// Who waits for an attempt waits for an answer.
-		const bool patient = !was_up_ || exchange(asked_, false);
+		attempt_asked_ = exchange(asked_, Asked::No);
+		const bool patient = !was_up_ || attempt_asked_ != Asked::No;
 		answer_timeout_ = patient ? kStepTimeout : msecs_to_jiffies(patience_.next());
 		error_ = 0;
 		// The state may have changed meanwhile; connect() sees that at its first wait.
@@ -339,8 +341,10 @@ void Path::attempt()
 		LockGuard<SpinLock> held(state_lock_);
 		attempts_ = 0;
 		// Who joined this attempt needs no other one.
-		if (state_ == State::Connected)
-			now_ = hurry_ = asked_ = false;
+		if (state_ == State::Connected) {
+			now_ = hurry_ = false;
+			asked_ = Asked::No;
+		}
 	}
 	patience_.reset();
 	connected_at_ = jiffies;
@@ -366,6 +370,10 @@ bool Path::step_after_failed_attempt()
 		return false;
 	}
 	stats_->reconnect_failed();
+	if (ask_again()) {
+		go(State::Reconnecting);
+		return true;
+	}
 	if (refused_) {
 		announce(SessionEvent::Kind::PathGaveUp);
 		go(State::Closing);
@@ -373,6 +381,19 @@ bool Path::step_after_failed_attempt()
 		go(State::Reconnecting);
 	}
 	attempt_ended();
+	return true;
+}
+
+// A server tells of its own quarantine once, and takes the path then. Who has asked for the attempt
+// has lifted both, so it is made once more before he hears of it.
+bool Path::ask_again()
+{
+	LockGuard<SpinLock> held(state_lock_);
+	if (!starved_ || attempt_asked_ != Asked::Once || asked_ != Asked::No)
+		return false;
+	starved_ = false;
+	now_ = true;
+	asked_ = Asked::Again;
 	return true;
 }
 
@@ -392,11 +413,15 @@ bool Path::hold_back(bool asked)
 		quarantine_.begin(now);
 	const u32 rest = static_cast<u32>(quarantine_.rest(now));
 	const bool held = rest && session_.another_connected(*this);
-	if (held && !held_)
+	if (held && !held_) {
 		log_warning(log_name(),
 			    "it loses large packets, and is not used for %u s while there is "
 			    "another path",
 			    rest);
+		// Whatever ended it this time.
+		LockGuard<SpinLock> locked(state_lock_);
+		last_failure_.reason = PathReason::Starved;
+	}
 	if (held)
 		WRITE_ONCE(due_, jiffies + rest * HZ);
 	else if (held_)
@@ -415,7 +440,7 @@ bool Path::step_reconnecting()
 		LockGuard<SpinLock> held(state_lock_);
 		now = now_;
 		hurry = hurry_;
-		asked = asked_;
+		asked = asked_ != Asked::No;
 		attempts = attempts_;
 	}
 	const bool soon = now || hurry;

@@ -234,6 +234,7 @@ private:
 	bool step();
 	bool step_after_failed_attempt();
 	bool step_reconnecting();
+	bool ask_again();
 	bool hold_back(bool asked);
 	void attempt();
 	bool go(State to);
@@ -386,10 +387,15 @@ private:
 	u32 attempts_ended_ = 0; // of all kinds, for those who wait for one
 	bool now_ = false;	 // reconnect without a long pause
 	bool hurry_ = false;	 // likewise: what was in the way may be there no more
-	bool asked_ = false;	 // somebody waits for the next attempt
-	bool ending_ = false;	 // no way back from Closed
-	bool settled_ = false;	 // not under the lock: settle()
-	bool starved_ = false;	 // it was lost by what is large
+	enum class Asked : u8 {
+		No,
+		Again, // the server has refused the path because of its quarantine: ask_again()
+		Once,
+	};
+	Asked asked_ = Asked::No; // somebody waits for the next attempt
+	bool ending_ = false;	  // no way back from Closed
+	bool settled_ = false;	  // not under the lock: settle()
+	bool starved_ = false;	  // it was lost by what is large
 	cxxrt::WaitQueue changed_{cxxrt::lock_class<"rtrs_path_changed">()};
 
 	// Only the owner, until the next mark.
@@ -400,6 +406,7 @@ private:
 	bool reported_up_ = false;
 	bool pausing_ = false; // in Reconnecting: torn down, until due_; both are read by sysfs
 	bool lent_ = false;    // the item of the attempt is the owner
+	Asked attempt_asked_ = Asked::No; // the running one
 	u32 epoch_ = 0;
 	bool refused_ = false;	  // the server is not the session's any more: no automatic attempt
 	bool unanswered_ = false; // the last attempt

@@ -79,7 +79,8 @@ def run(lab: Lab, named: bool, known: bool, there: bool) -> None:
         rnbd.check(result.ok, f"the flood ended with {result.rc}: {result.out}")
         print(f"# {result.out.strip()}", flush=True)
         if not there:
-            rnbd.check(refused(lab, "neighbour_unknown") > 20, "the server does not say that it has left them unanswered")
+            rnbd.check(refused(lab, "neighbour_unknown") > 20,
+                       "the server does not say that it has left them unanswered")
     rnbd.unmap(lab, other)
     if known:
         rnbd.unmap(lab, name)

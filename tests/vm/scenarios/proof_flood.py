@@ -42,7 +42,8 @@ def run(lab: Lab, how: str, together: int = 1, addresses: int = 0) -> None:
         refused = f"[ $(grep -w proof_limit {REFUSALS} | cut -d' ' -f2) -gt 20 ]"
         if addresses:
             # On a busy host they do not ask for more than they get together.
-            lab.server.run(f"i=0\nwhile ! {refused} && [ $i -lt {WAIT * 5} ]; do sleep 0.2; i=$((i + 1)); done", 3 * WAIT)
+            lab.server.run(f"i=0\nwhile ! {refused} && [ $i -lt {WAIT * 5} ]; do sleep 0.2; i=$((i + 1)); done",
+                           3 * WAIT)
         else:
             rnbd.wait_until(lab.server, refused, 120, "the flood is refused")
         rnbd.equal(connects(lab, 0), before, "reconnects of the honest client")

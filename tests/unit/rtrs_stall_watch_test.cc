@@ -74,3 +74,43 @@ TEST(StallWatch, KnowsHowLong)
 	w.look(14, 14);
 	EXPECT_EQ(w.stands_still(), 0u) << "idle";
 }
+
+TEST(StallWatch, KnowsWhetherItHelped)
+{
+	StallWatch w;
+	w.look(5, 4, 5);
+	ASSERT_TRUE(w.look(5, 4, 5));
+	EXPECT_FALSE(w.helped()) << "not yet";
+	w.look(6, 6, 6);
+	EXPECT_TRUE(w.helped());
+	w.look(6, 6, 6);
+	EXPECT_FALSE(w.helped()) << "told once";
+}
+
+TEST(StallWatch, DoesNotHelpWhereNobodyWaits)
+{
+	StallWatch w;
+	w.look(5, 4, 4);
+	ASSERT_TRUE(w.look(5, 4, 4)) << "the end of a burst";
+	w.look(5, 5, 5);
+	EXPECT_FALSE(w.helped());
+}
+
+// It took longer than to the next look, or only a part of what was awaited has come.
+TEST(StallWatch, DoesNotHelpLater)
+{
+	StallWatch w;
+	w.look(9, 4, 9);
+	ASSERT_TRUE(w.look(9, 4, 9));
+	ASSERT_TRUE(w.look(10, 4, 10));
+	w.look(11, 9, 11);
+	EXPECT_FALSE(w.helped());
+
+	StallWatch other;
+	other.look(5, 4, 5);
+	ASSERT_TRUE(other.look(5, 4, 5));
+	ASSERT_TRUE(other.look(6, 4, 6));
+	EXPECT_FALSE(other.look(7, 4, 7));
+	other.look(7, 7, 7);
+	EXPECT_FALSE(other.helped()) << "it was not woken at the last look";
+}

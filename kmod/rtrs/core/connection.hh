@@ -226,13 +226,19 @@ public:
 	// other. A queue without room is left alone. Else what the device says.
 	noinline Status wake_if_stalled(ib_cqe *sent)
 	{
-		u64 place, completed;
+		const bool may_wake = READ_ONCE(rtrs_wake_stalled);
+		u64 place, completed, asked;
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
-			place = ledger_.place();
 			completed = ledger_.completed();
+			asked = ledger_.signaled();
+			// Nobody would end what asked for no completion, so it counts as ended.
+			place = may_wake ? ledger_.place() : asked;
 		}
-		if (!stall_.look(place, completed))
+		const bool wake = stall_.look(place, completed, asked);
+		if (may_wake && stall_.helped())
+			counters_.inc(&WrCounters::helped);
+		if (!may_wake || !wake)
 			return {};
 		ib_rdma_wr nothing{};
 		nothing.wr.opcode = IB_WR_RDMA_WRITE;

@@ -21,6 +21,8 @@ struct rtrs_queue_config;
 
 /* A parameter of the module, fixed once it is loaded. */
 extern bool rtrs_guard_registrations;
+/* Likewise, and it may change. */
+extern bool rtrs_wake_stalled;
 
 /* core/main.c calls them. 0 or a negative errno; after an error nothing is left. May sleep. */
 int rtrs_core_start(void);

@@ -13,6 +13,12 @@ MODULE_PARM_DESC(
     "Make registrations of memory on soft-RoCE survive its retransmissions; N treats it "
     "like hardware, for tests (default: Y)");
 
+bool rtrs_wake_stalled = true;
+module_param_named(wake_stalled, rtrs_wake_stalled, bool, 0644);
+MODULE_PARM_DESC(wake_stalled,
+		 "Wake send queues that stand still, once a second; N shows what that would "
+		 "hide, for tests (default: Y)");
+
 static int __init rtrs_core_init(void)
 {
 	return rtrs_core_start();
@@ -26,6 +32,7 @@ static void __exit rtrs_core_exit(void)
 module_init(rtrs_core_init);
 module_exit(rtrs_core_exit);
 
+EXPORT_SYMBOL_GPL(rtrs_wake_stalled);
 EXPORT_SYMBOL_GPL(rtrs_addr_parse_pair);
 EXPORT_SYMBOL_GPL(rtrs_addr_print);
 EXPORT_SYMBOL_GPL(rtrs_addr_print_pair);

@@ -17,7 +17,8 @@ struct WrCounters {
 	cxxrt::u64 signaled;	  // work requests that asked for a completion
 	cxxrt::u64 send_completions; // completions of send queues
 	cxxrt::u64 recv_completions;
-	cxxrt::u64 wakes; // of the work requests: those that woke a queue which stood still
+	cxxrt::u64 wakes;  // of the work requests: those that woke a queue which stood still
+	cxxrt::u64 helped; // of these: those after which awaited completions came
 };
 
 struct WrCounterRow {
@@ -36,6 +37,7 @@ constexpr WrCounterRow kWrCounterRows[] = {
     {"send_completions", &WrCounters::send_completions},
     {"recv_completions", &WrCounters::recv_completions},
     {"wakes", &WrCounters::wakes},
+    {"helped", &WrCounters::helped},
 };
 
 } // namespace rtrs

@@ -20,17 +20,26 @@ namespace rtrs {
 class StallWatch {
 public:
 	// A look, one of many at equal intervals. `place`: the number of the completion that covers
-	// all that was posted; `completed`: how many have come (SendLedger). True: wake it now.
-	constexpr bool look(u64 place, u64 completed)
+	// all that was posted; `completed`: how many have come; `asked`: the last that somebody has
+	// asked for (SendLedger). True: wake it now.
+	constexpr bool look(u64 place, u64 completed, u64 asked = 0)
 	{
+		helped_ = woken_for_ && completed >= woken_for_;
+		woken_for_ = 0;
 		if (place == completed || completed != completed_) {
 			completed_ = completed;
 			looks_ = 0;
 			return false;
 		}
 		looks_++;
-		return (looks_ & (looks_ - 1)) == 0;
+		const bool wake = (looks_ & (looks_ - 1)) == 0;
+		woken_for_ = wake && asked > completed ? asked : 0;
+		return wake;
 	}
+	// Whether completions that were awaited when the look before woke the queue have come
+	// since. Where no device forgets and no link is slow that means that a wake-up was lost
+	// here.
+	constexpr bool helped() const { return helped_; }
 
 	// How many looks have seen no more than the one before them.
 	constexpr u64 stands_still() const { return looks_; }
@@ -38,6 +47,8 @@ public:
 private:
 	u64 completed_ = 0; // at the last look
 	u64 looks_ = 0;	    // since the first that saw no more than that
+	u64 woken_for_ = 0; // the last completion that was awaited when the last look woke it
+	bool helped_ = false;
 };
 
 } // namespace rtrs

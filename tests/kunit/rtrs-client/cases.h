@@ -40,12 +40,13 @@
 	CASE(batch_gate_forgets_nobody)                \
 	CASE(batch_races_with_the_end_of_the_path)
 
-#define DEADLINE_CASES(CASE)                    \
-	CASE(deadline_leaves_a_path_that_lives) \
-	CASE(deadline_ends_a_path_without_life) \
-	CASE(deadline_forgets_who_was_answered) \
-	CASE(deadline_of_a_queue_that_is_full)  \
-	CASE(deadline_wakes_a_queue_that_stands_still)
+#define DEADLINE_CASES(CASE)                           \
+	CASE(deadline_leaves_a_path_that_lives)        \
+	CASE(deadline_ends_a_path_without_life)        \
+	CASE(deadline_forgets_who_was_answered)        \
+	CASE(deadline_of_a_queue_that_is_full)         \
+	CASE(deadline_wakes_a_queue_that_stands_still) \
+	CASE(deadline_leaves_a_queue_alone_where_it_is_told_to)
 
 #define FENCE_CASES(CASE)                                   \
 	CASE(fence_holds_requests_until_the_path_has_ended) \

@@ -158,3 +158,24 @@ CASE(deadline_wakes_a_queue_that_stands_still)
 	pause(4 * HZ);
 	EXPECT_EQ(c.fabric->wakes(), 1);
 }
+
+// What the look would hide is seen without it.
+CASE(deadline_leaves_a_queue_alone_where_it_is_told_to)
+{
+	auto made = Client::create();
+	REQUIRE(made.ok());
+	Client &c = **made;
+	EXPECT_EQ(c.write("request_timeout", "0"), 1);
+	const u32 slot = c.first_slot();
+	c.io(slot).prepare(slot, false);
+	c.fabric->hold_sends = c.fabric->forgets = true;
+	EXPECT_EQ(c.io(slot).submit(c.session), 0);
+	EXPECT(c.fabric->answer(0, slot));
+	WRITE_ONCE(rtrs_wake_stalled, false);
+	pause(4 * HZ);
+	WRITE_ONCE(rtrs_wake_stalled, true);
+	EXPECT_EQ(c.fabric->wakes(), 0);
+	EXPECT_EQ(c.io(slot).ends(), 0);
+	REQUIRE(ends(c, slot));
+	EXPECT_EQ(c.fabric->wakes(), 1);
+}

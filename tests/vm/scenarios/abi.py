@@ -27,7 +27,7 @@ RESET_ALL = "echo 1 to reset all statistics"
 MS = "".join(rf"{1 << i} ms: \d+ \d+\n" for i in range(17)) + r">= 65536 ms: \d+ \d+\nmaximum ms: \d+ \d+"
 US = "".join(rf"{1 << i} us: {{0}}\n" for i in range(23)) + r">= 4194304 us: {0}"
 WR = ("requests", "work_requests", "doorbells", "registrations", "invalidations", "guards", "signaled",
-      "send_completions", "recv_completions", "wakes", "runs")
+      "send_completions", "recv_completions", "wakes", "helped", "runs")
 CLIENT = "/sys/class/rtrs-client/<session>"
 CLIENT_PATH = f"{CLIENT}/paths/<src@dst>"
 SERVER_PATH = "/sys/class/rtrs-server/<session>/paths/<src@dst>"

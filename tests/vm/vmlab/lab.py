@@ -37,6 +37,7 @@ class Options:
     modules: Path | None = None  # our modules are searched below; default: where make leaves them
     logs: Path = ROOT / "build/vm"
     cpus: int = 1
+    command_line: str = ""  # more for each kernel
     plugins: tuple[Path, ...] = ()  # of QEMU's emulator, for every machine
 
 
@@ -157,7 +158,7 @@ class Lab:
         spec = Spec(role, n + 1, self.kernels[kind], (self._plain_trees if disk else self._trees)[kind],
                     self.options.logs / "machines" / str(self.boots), cpus=self.cpus, possible=self.possible,
                     nics=self.nics, disk=disk, plugins=self.options.plugins,
-                    command_line="vm.neighbours=known" if known else "")
+                    command_line=f"{self.options.command_line} {'vm.neighbours=known' if known else ''}".strip())
         ends = self._ends(n)
         if self.kernel.kind == "uml":
             from .uml import UmlMachine

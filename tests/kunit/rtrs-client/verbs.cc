@@ -262,7 +262,7 @@ int Fabric::post_recv(ib_qp *qp, const ib_recv_wr *first, const ib_recv_wr **)
 
 using fake::Fabric;
 
-bool rtrs_wake_stalled = true;
+constinit bool rtrs_wake_stalled = true;
 
 int rtrs_device_open(ib_device *, rtrs_device **device)
 {

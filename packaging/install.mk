@@ -29,6 +29,7 @@ files := 755:build/rnbdadm/rnbdadm:$(PREFIX)/sbin/rnbdadm \
 	644:packaging/etc/60-rnbd.rules:$(lib)/udev/rules.d/60-rnbd.rules \
 	644:packaging/etc/rnbd.tmpfiles:$(PREFIX)/lib/tmpfiles.d/rnbd.conf \
 	644:packaging/grafana-rnbd.json:$(DOC)/grafana-rnbd.json \
+	644:packaging/prometheus-rnbd.rules.yml:$(DOC)/prometheus-rnbd.rules.yml \
 	644:packaging/etc/multipath-rnbd.conf:$(DOC)/multipath-rnbd.conf \
 	644:Documentation/admin-guide.md:$(DOC)/admin-guide.md \
 	644:Documentation/clusters.md:$(DOC)/clusters.md

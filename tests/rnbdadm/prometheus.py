@@ -104,6 +104,21 @@ def collected(text: str, page: str) -> str:
     return "\n".join(lost[:10] + [f"and {len(lost) - 10} more"] * (len(lost) > 10))
 
 
+def alerts(promtool: Path) -> None:
+    rules = TOP / "packaging/prometheus-rnbd.rules.yml"
+    tests = TOP / "tests/rnbdadm/alerts_test.yml"
+    for what, *words in (("promtool finds no fault with the alerts", "check", "rules", rules),
+                         ("each alert tells what it is meant to", "test", "rules", tests)):
+        done = subprocess.run([promtool, *words], capture_output=True, text=True, check=False)
+        report(what, done.stdout + done.stderr if done.returncode else "")
+    text = rules.read_text(encoding="utf-8")
+    expected = re.findall(r"alertname: (\w+)\n.*\n +exp_alerts:", tests.read_text(encoding="utf-8"))
+    golden = (TOP / "tests/rnbdadm/golden/metrics.txt").read_text(encoding="utf-8")
+    lost = [f"no test of {name}" for name in re.findall(r"alert: (\w+)", text) if name not in expected]
+    lost += [f"nobody writes {name}" for name in re.findall(r"\brnbd_\w+", text) if f"# TYPE {name} " not in golden]
+    report("each alert has a test, and asks for what is written", "\n".join(lost))
+
+
 def main() -> int:
     what = "Debian's packages of Prometheus are there"
     try:
@@ -116,6 +131,7 @@ def main() -> int:
     done = subprocess.run([bin_ / "promtool", "check", "metrics"], input=text, capture_output=True, text=True,
                           check=False)
     report("promtool finds no fault with the metrics", done.stdout + done.stderr)
+    alerts(bin_ / "promtool")
 
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)

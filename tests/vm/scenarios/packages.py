@@ -80,6 +80,10 @@ def writing(lab: Lab) -> Iterator[None]:
 
 def reboots(lab: Lab) -> None:
     hooks(lab.client)
+    # The folder is that of a package which is not there.
+    metrics = "/var/lib/prometheus/node-exporter/rnbd.prom"
+    lab.client.run(f"[ ! -e /var/lib/prometheus ]\nsystemctl start rnbd-metrics.service\n"
+                   f"grep -q '^rnbd_device_open.* 1$' {metrics}", 60)
 
     lab.reboot("client", orderly=True)
     there(lab, "after the reboot of the client")

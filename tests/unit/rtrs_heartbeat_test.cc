@@ -210,3 +210,23 @@ TEST(Heartbeat, AResetForgetsTheLastTick)
 	EXPECT_EQ(h.on_tick(5, 110 * kInterval, kInterval), Action::Wait);
 	EXPECT_EQ(h.missed(), 1u);
 }
+
+// Whoever asks whether the peer lived while something else stood still.
+TEST(Heartbeat, HeardSince)
+{
+	Heartbeat h;
+	h.on_tick();
+	h.on_traffic();
+	const u64 mark = h.mark();
+	EXPECT_EQ(h.on_tick(), Action::Send);
+	EXPECT_FALSE(h.heard_since(mark)) << "the word may have been before";
+	for (int tick = 0; tick < 4; tick++)
+		EXPECT_EQ(h.on_tick(), Action::Wait);
+	EXPECT_FALSE(h.heard_since(mark)) << "silence";
+	h.on_traffic();
+	EXPECT_EQ(h.on_tick(), Action::Send);
+	EXPECT_TRUE(h.heard_since(mark));
+	EXPECT_FALSE(h.heard_since(h.mark()));
+	h.reset();
+	EXPECT_FALSE(h.heard_since(h.mark())) << "a new connection";
+}

@@ -88,3 +88,19 @@ TEST(LifeLimits, DependOnWhoAnswers)
 	for (const u64 seconds : {2, 60, 3600})
 		EXPECT_TRUE(is(life_limits(seconds * kSecond, false), seconds, seconds));
 }
+
+// Of when it moved last, not of when it was asked.
+TEST(LifeProbe, KeepsTheMarkOfTheLastMove)
+{
+	LifeProbe p;
+	EXPECT_EQ(p.look(true, 5, 0, kLimit, 10), Next::Ask);
+	EXPECT_EQ(p.mark(), 10u);
+	p.asked(9);
+	EXPECT_EQ(p.look(true, 5, 1, kLimit, 11), Next::Wait);
+	EXPECT_EQ(p.mark(), 10u);
+	EXPECT_EQ(p.look(true, 6, 2, kLimit, 12), Next::Wait);
+	EXPECT_EQ(p.mark(), 12u) << "one has completed";
+	EXPECT_EQ(p.look(true, 6, 3, kLimit, 13), Next::Wait);
+	EXPECT_EQ(p.look(true, 6, 2 + kLimit, kLimit, 40), Next::Dead);
+	EXPECT_EQ(p.mark(), 12u);
+}

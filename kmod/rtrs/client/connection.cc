@@ -213,9 +213,7 @@ void ClientConnection::on_broken(const ib_wc &wc)
 	if (!flushed)
 		log_error_limited(path_.log_name(), "con %u: %s (vendor error %#x)", cid(),
 				  ib_wc_status_msg(wc.status), wc.vendor_err);
-	const bool starved = wc.status == IB_WC_RETRY_EXC_ERR && path_.is_heard();
-	path_.fail(err::econnreset, flushed ? PathError::Disconnected : PathError::Completion,
-		   starved ? PathReason::Starved : PathReason::None);
+	path_.fail(err::econnreset, flushed ? PathError::Disconnected : PathError::Completion);
 }
 
 Status ClientConnection::post_invalidation(Request &request)

@@ -185,6 +185,7 @@ public:
 	// Asks for a sign of life if somebody has noted that he waits. `now`, `limit` in ns.
 	// ETIMEDOUT: there is none; else what the device says to a post.
 	Status look_for_life(u64 now, const LifeLimits &limits, u64 timeout);
+	bool starves() const;
 
 	// Completions found. A second poller at the same time finds none: handlers of one
 	// connection must not run side by side.

@@ -72,7 +72,7 @@ bool Path::look_for_life(u64 now)
 			continue;
 		if (s.error() == err::etimedout)
 			fail(s.error(), PathError::Timeout,
-			     is_heard() ? PathReason::Starved : PathReason::Lifeless);
+			     con->starves() ? PathReason::Starved : PathReason::Lifeless);
 		else
 			fail(s.error(), PathError::Post);
 		return false;
@@ -137,6 +137,12 @@ Status Path::post_probe(ClientConnection &con, u64 &place)
 			     Signal::Always, &place);
 }
 
+// The server was heard while nothing of this connection was acknowledged.
+bool ClientConnection::starves() const
+{
+	return path_.heard_since(life_.mark());
+}
+
 // ETIMEDOUT: dead. Else what the device says to a post.
 Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 timeout)
 {
@@ -150,7 +156,7 @@ Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 ti
 	// Whoever polled it may have gone, without a look at what has come.
 	if (waited && is_polled())
 		poll(nullptr);
-	switch (life_.look(waited != 0, sends_completed(), now, limits.dead)) {
+	switch (life_.look(waited != 0, sends_completed(), now, limits.dead, path_.heard_mark())) {
 	case LifeProbe::Next::Ask: {
 		u64 place = 0;
 		const Status s = path_.post_probe(*this, place);
@@ -175,9 +181,9 @@ Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 ti
 		    "con %u: a request has waited for %u s and the connection shows no life%s, "
 		    "the path starts again",
 		    cid(), waited,
-		    path_.is_heard() ? ", though the server is heard: are large packets lost "
-				       "on the way (MTU)?"
-				     : "");
+		    starves() ? ", though the server is heard: are large packets lost "
+				"on the way (MTU)?"
+			      : "");
 		return err::etimedout;
 	case LifeProbe::Next::Wait:
 		break;

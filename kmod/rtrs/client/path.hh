@@ -132,8 +132,9 @@ public:
 	// `key` is that of an RKEY_RSP, if the response came with one. In line: response.hh.
 	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
 	void on_traffic() { heartbeat_.on_traffic(); }
-	// Whether the server's heartbeats come.
-	bool is_heard() const { return heartbeat_.heard(); }
+	// Of the server's heartbeats.
+	u64 heard_mark() const { return heartbeat_.mark(); }
+	bool heard_since(u64 mark) const { return heartbeat_.heard_since(mark); }
 	// The request has ended; the slot is free before done() is called.
 	void finish(Request &request, int status);
 	// The same in line: response.hh.

@@ -51,9 +51,9 @@ public:
 			tick_.requeue_after(*wq, 0);
 	}
 	bool silent() const { return pure_.silent(); }
-	// Whether the peer has answered the last heartbeat, or the one before: its answer to the
-	// last may be on its way.
-	bool heard() const { return pure_.missed() <= 1; }
+	// Any context.
+	u64 mark() const { return pure_.mark(); }
+	bool heard_since(u64 mark) const { return pure_.heard_since(mark); }
 	// May sleep. No-op if it does not run. Not from the lost callback.
 	void stop()
 	{

@@ -66,7 +66,10 @@ public:
 		if (missed > missed_max)
 			return HeartbeatAction::Lost;
 		__atomic_store_n(&missed_, missed + 1, __ATOMIC_RELAXED);
-		return missed == 0 ? HeartbeatAction::Send : HeartbeatAction::Wait;
+		if (missed)
+			return HeartbeatAction::Wait;
+		__atomic_store_n(&sends_, sends_ + 1, __ATOMIC_RELAXED);
+		return HeartbeatAction::Send;
 	}
 
 	// Anything arrived from the peer. Writes only if it changes something, so that the line
@@ -81,6 +84,12 @@ public:
 	bool silent() const { return missed() != 0; }
 	// Ticks since the peer's last word.
 	u32 missed() const { return __atomic_load_n(&missed_, __ATOMIC_RELAXED); }
+
+	// For heard_since().
+	u64 mark() const { return __atomic_load_n(&sends_, __ATOMIC_RELAXED); }
+	// Whether the peer is known to have been heard after a mark. A heartbeat is sent only if
+	// it was heard since the one before; that of the first may have been before the mark.
+	bool heard_since(u64 mark) const { return this->mark() >= mark + 2; }
 
 	// HB_MSG was posted at `now` (nanoseconds of a monotonic clock).
 	void on_sent(u64 now) { __atomic_store_n(&sent_at_, now, __ATOMIC_RELAXED); }
@@ -109,6 +118,7 @@ public:
 
 private:
 	u32 missed_ = 0;
+	u64 sends_ = 0; // of this connection and those before
 	u64 sent_at_ = 0;
 	u64 latency_ = 0;
 	// Of the timer.

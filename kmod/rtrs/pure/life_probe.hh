@@ -41,8 +41,8 @@ public:
 	};
 
 	// A look at `now`. `late`: a request waits for too long. `sent`: how many signaled work
-	// requests have completed so far. `limit` in the unit of `now`.
-	constexpr Next look(bool late, u64 sent, u64 now, u64 limit)
+	// requests have completed so far. `limit` in the unit of `now`. `mark`: see mark().
+	constexpr Next look(bool late, u64 sent, u64 now, u64 limit, u64 mark = 0)
 	{
 		if (!asking_) {
 			if (!late)
@@ -51,6 +51,7 @@ public:
 			place_ = 0;
 			sent_ = sent;
 			since_ = now;
+			mark_ = mark;
 			return Next::Ask;
 		}
 		if (place_ && sent >= place_) {
@@ -60,6 +61,7 @@ public:
 		if (sent != sent_ || !late) {
 			sent_ = sent;
 			since_ = now;
+			mark_ = mark;
 		} else if (now - since_ >= limit) {
 			return Next::Dead;
 		}
@@ -69,11 +71,15 @@ public:
 	// completed.
 	constexpr void asked(u64 place) { place_ = place; }
 
+	// What the look was told from which on nothing has completed.
+	constexpr u64 mark() const { return mark_; }
+
 private:
 	bool asking_ = false;
 	u64 place_ = 0; // of the question; 0: there was no room for it
 	u64 sent_ = 0;	// at the last look that saw one complete
 	u64 since_ = 0; // time of it
+	u64 mark_ = 0;	// of it
 };
 
 } // namespace rtrs

@@ -20,7 +20,7 @@ enum class PathReason : u8 {
 	Disconnected, // by the server, the connection manager or the device
 	Silent,	      // no heartbeat
 	Lifeless,     // a request was not answered, and the connection did not show life
-	Starved,      // likewise, or the adapter gave up, though the server is heard: large packets
+	Starved,      // likewise, though the server was heard meanwhile: large packets
 	Broken,	      // a work request failed or could not be posted
 	Malformed,
 	Anew,	// it begins again by itself, since something has changed meanwhile

@@ -76,6 +76,7 @@ public:
 	void on_invalidated(RequestSlot &slot, bool ok);
 
 	ib_cqe *send_cqe() { return &send_.cqe; }
+	u64 heard_mark = 0; // of the last look that saw it move; Path::wake_stalled()
 	// An answer was posted, alone or in a chain of that cost.
 	void trace_answer(const AnswerEvent &event, const AnswerParts &parts,
 			  const ChainCost &cost) const;

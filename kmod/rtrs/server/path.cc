@@ -18,7 +18,7 @@ namespace {
 constinit u32 next_vector = 0;
 
 // Seconds that nothing is acknowledged on a connection, before it counts as one that loses what is
-// large. A client that does not run at all is silent sooner.
+// large. A client that does not run at all is silent meanwhile.
 constexpr u64 kStarvedLooks = 10;
 static_assert(kStallInterval == HZ);
 
@@ -218,9 +218,6 @@ void Path::fail(const ib_wc &wc)
 	if (closing())
 		return;
 	if (wc.status != IB_WC_WR_FLUSH_ERR) {
-		// What soft-RoCE never does: it tries for ever.
-		if (wc.status == IB_WC_RETRY_EXC_ERR && heartbeat_.heard())
-			WRITE_ONCE(starved_, true);
 		module_->refusals.count(Refusal::CompletionError);
 		trace::refusal(*this, Refusal::CompletionError);
 		log_error_limited(name(), "closing the path: work completion: %s",
@@ -259,7 +256,10 @@ void Path::wake_stalled()
 			refuse(Refusal::CompletionError, "a send queue could not be woken");
 			return;
 		}
-		if (con->stands_still() >= kStarvedLooks && heartbeat_.heard()) {
+		if (!con->stands_still())
+			con->heard_mark = heartbeat_.mark();
+		if (con->stands_still() >= kStarvedLooks &&
+		    heartbeat_.heard_since(con->heard_mark)) {
 			WRITE_ONCE(starved_, true);
 			refuse(Refusal::PathStarved,
 			       "the client is heard and does not acknowledge what is sent: are "

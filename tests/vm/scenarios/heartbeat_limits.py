@@ -17,6 +17,9 @@ def run(lab: Lab) -> None:
     rnbd.load_client(lab)
     name = rnbd.map_device(lab, disk)
     path = folder(lab, 0)
+    # Else the kernel may tell first that it misses the server's answer to ARP.
+    neighbour = f"ip neigh change {lab.server.address()} dev {lab.client.netdev()} nud"
+    lab.client.run(f"{neighbour} permanent")
     # What both sides of this project agree on, or what in-tree servers do.
     defaults = ("1000", "4") if lab.ours("server") else ("5000", "5")
     for entry, default in zip(("heartbeat_interval_ms", "heartbeat_missed_max"), defaults):
@@ -41,4 +44,20 @@ def run(lab: Lab) -> None:
     lab.client.set_link(0, True)
     rnbd.write(lab.client, f"{path}/reconnect", "1")
     rnbd.wait_until(lab.client, f"grep -qx open /sys/block/{name}/rnbd/state", 60, "the disk is back")
+    if lab.ours("server"):
+        told_by_a_request(lab, name, path)
     rnbd.unmap(lab, name)
+    lab.client.run(f"{neighbour} reachable")
+
+
+def told_by_a_request(lab: Lab, name: str, path: str) -> None:
+    """With heartbeats far apart it is I/O that finds out; that the server was heard a while ago says nothing then."""
+    rnbd.write(lab.client, f"{SESSION}/heartbeat_interval_ms", "60000")
+    lab.client.set_link(0, False)
+    reader = lab.client.spawn(f"dd if=/dev/{name} of=/dev/null bs=4k count=1 iflag=direct", 120)
+    rnbd.wait_until(lab.client, f"! grep -qx connected '{path}/state'", 40, "the path is lost")
+    log = lab.client.log()
+    rnbd.check("shows no life, the path starts again" in log and "large packets" not in log, "the reason is another one")
+    lab.client.set_link(0, True)
+    lab.client.wait(reader)
+    rnbd.write(lab.client, f"{path}/reconnect", "1")

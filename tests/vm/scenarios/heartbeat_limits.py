@@ -57,7 +57,8 @@ def told_by_a_request(lab: Lab, name: str, path: str) -> None:
     reader = lab.client.spawn(f"dd if=/dev/{name} of=/dev/null bs=4k count=1 iflag=direct", 120)
     rnbd.wait_until(lab.client, f"! grep -qx connected '{path}/state'", 40, "the path is lost")
     log = lab.client.log()
-    rnbd.check("shows no life, the path starts again" in log and "large packets" not in log, "the reason is another one")
+    rnbd.check("shows no life, the path starts again" in log and "large packets" not in log,
+               "the reason is another one")
     lab.client.set_link(0, True)
     lab.client.wait(reader)
     rnbd.write(lab.client, f"{path}/reconnect", "1")

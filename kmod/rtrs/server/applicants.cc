@@ -48,6 +48,8 @@ Result<Ref<Path>> Applicants::find_or_begin(Server &server, const rdma_cm_id &id
 				return err::enoent;
 			return Ref<Path>::share(path);
 		});
+	// Under the session's lock, in which the one of this list is taken elsewhere.
+	TRY(server.may_return(fields));
 	// It may wait for its place, but not under the lock, nor for what is refused anyway.
 	TRY(server.may_begin(fields));
 	Box<Admitted> place = TRY(server.admit_path(id, fields));

@@ -121,12 +121,15 @@ Server::ProvenLife Server::proven_life(const Uuid &id)
 	};
 }
 
-Result<Server::ProvenLife> Server::may_begin(const ConnectRequestFields &fields)
+Status Server::may_return(const ConnectRequestFields &fields)
 {
 	const Ref<Session> session = sessions_.with(
 	    [&](Sessions &s) { return find_locked(s, fields.session, true).session; });
-	if (session)
-		TRY(session->may_return(fields));
+	return session ? session->may_return(fields) : Status();
+}
+
+Result<Server::ProvenLife> Server::may_begin(const ConnectRequestFields &fields)
+{
 	const ProvenLife life = proven_life(fields.session);
 	if (!life.lives && !fields.first_connection && !(life.known && fields.fences))
 		return err::enxio;

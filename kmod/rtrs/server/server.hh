@@ -73,7 +73,10 @@ public:
 		u32 instance = 0;
 	};
 	ProvenLife proven_life(const Uuid &id);
-	// The same for an attempt that would begin or join it. ENXIO: it names one that is lost.
+	// kStarvedPath: the path of this request has to stay away. Takes the session's lock.
+	Status may_return(const ConnectRequestFields &fields);
+	// As proven_life() for an attempt that would begin or join it. ENXIO: it names one that is
+	// lost.
 	Result<ProvenLife> may_begin(const ConnectRequestFields &fields);
 	// What the path of this request counts for. Errors are those of Admission::enter(), which
 	// may wait.

@@ -182,9 +182,11 @@ public:
 
 	// A request on it has waited for `ns`.
 	void note_wait(u64 ns) { longest_wait_ = cxxrt::max_of(longest_wait_, ns); }
-	// Asks for a sign of life if somebody has noted that he waits. `now`, `limit` in ns.
-	// ETIMEDOUT: there is none; else what the device says to a post.
+	// Asks for a sign of life if a request was noted that waits. `now` and `timeout`, after
+	// which the log tells of it, in ns. ETIMEDOUT: there is none; else what the device says to
+	// a post. The deadline's work item.
 	Status look_for_life(u64 now, const LifeLimits &limits, u64 timeout);
+	// After ETIMEDOUT: the server was heard while nothing of this connection was acknowledged.
 	bool starves() const;
 
 	// Completions found. A second poller at the same time finds none: handlers of one

@@ -137,7 +137,6 @@ Status Path::post_probe(ClientConnection &con, u64 &place)
 			     Signal::Always, &place);
 }
 
-// The server was heard while nothing of this connection was acknowledged.
 bool ClientConnection::starves() const
 {
 	return path_.heard_since(life_.mark());

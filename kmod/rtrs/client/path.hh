@@ -132,7 +132,7 @@ public:
 	// `key` is that of an RKEY_RSP, if the response came with one. In line: response.hh.
 	void on_immediate(ClientConnection &con, Immediate imm, const Rkey *key);
 	void on_traffic() { heartbeat_.on_traffic(); }
-	// Of the server's heartbeats.
+	// Of the server's heartbeats: HeartbeatTimer. Any context.
 	u64 heard_mark() const { return heartbeat_.mark(); }
 	bool heard_since(u64 mark) const { return heartbeat_.heard_since(mark); }
 	// The request has ended; the slot is free before done() is called.

@@ -232,7 +232,8 @@ public:
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 			completed = ledger_.completed();
 			asked = ledger_.signaled();
-			// Nobody would end what asked for no completion, so it counts as ended.
+			// A work request that asked for no completion ends by the next one that
+			// did, and none is posted here: it counts as ended.
 			place = may_wake ? ledger_.place() : asked;
 		}
 		const bool wake = stall_.look(place, completed, asked);

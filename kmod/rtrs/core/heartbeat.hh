@@ -51,7 +51,7 @@ public:
 			tick_.requeue_after(*wq, 0);
 	}
 	bool silent() const { return pure_.silent(); }
-	// Any context.
+	// Whether the peer is known to have been heard after a mark: Heartbeat. Any context.
 	u64 mark() const { return pure_.mark(); }
 	bool heard_since(u64 mark) const { return pure_.heard_since(mark); }
 	// May sleep. No-op if it does not run. Not from the lost callback.

@@ -71,7 +71,7 @@ public:
 	// completed.
 	constexpr void asked(u64 place) { place_ = place; }
 
-	// What the look was told from which on nothing has completed.
+	// The mark of the last look that saw something complete, or that began to ask.
 	constexpr u64 mark() const { return mark_; }
 
 private:

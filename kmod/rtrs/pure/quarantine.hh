@@ -2,9 +2,9 @@
 // A path that carries what is small and loses what is large, as a switch with a smaller MTU makes
 // one: it connects, its heartbeats come, and what is given to it hangs. Pure.
 //
-// Nobody can know whether such a path has been mended but by giving it something that may hang once
-// more. So it stays out of use while another path is there, and longer each time that it is lost in
-// this way soon after it has come back. Where it is the only one it is better than none.
+// That such a path has been mended shows only in a request that is given to it, which may hang once
+// more. So the path stays out of use while another path is there, and longer each time that it is
+// lost in this way soon after it has come back. Where it is the only one it is better than none.
 #pragma once
 
 #include <rtrs/wire/constants.hh>

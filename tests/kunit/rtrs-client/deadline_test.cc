@@ -33,6 +33,17 @@ template <class F> bool comes_true(F &&condition)
 	return false;
 }
 
+// The device forgets that there is work. The write has its answer, and its pages are the device's
+// until the completion.
+bool forget_a_write(Client &c, u32 slot)
+{
+	if (c.write("request_timeout", "0") != 1)
+		return false;
+	c.io(slot).prepare(slot, false);
+	c.fabric->hold_sends = c.fabric->forgets = true;
+	return c.io(slot).submit(c.session) == 0 && c.fabric->answer(0, slot);
+}
+
 bool ends(Client &c, u32 slot)
 {
 	return comes_true([&] { return c.io(slot).ends() == c.io(slot).submitted; });
@@ -136,19 +147,14 @@ CASE(deadline_of_a_queue_that_is_full)
 	c.fabric->release_held();
 }
 
-// The device has forgotten that there is work, and nobody else posts.
+// No other request posts.
 CASE(deadline_wakes_a_queue_that_stands_still)
 {
 	auto made = Client::create();
 	REQUIRE(made.ok());
 	Client &c = **made;
-	EXPECT_EQ(c.write("request_timeout", "0"), 1);
 	const u32 slot = c.first_slot();
-	c.io(slot).prepare(slot, false);
-	c.fabric->hold_sends = c.fabric->forgets = true;
-	EXPECT_EQ(c.io(slot).submit(c.session), 0);
-	// Its pages are the device's until the completion.
-	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(forget_a_write(c, slot));
 	REQUIRE(ends(c, slot));
 	EXPECT_EQ(c.io(slot).status, 0);
 	EXPECT_EQ(c.fabric->wakes(), 1);
@@ -165,12 +171,8 @@ CASE(deadline_leaves_a_queue_alone_where_it_is_told_to)
 	auto made = Client::create();
 	REQUIRE(made.ok());
 	Client &c = **made;
-	EXPECT_EQ(c.write("request_timeout", "0"), 1);
 	const u32 slot = c.first_slot();
-	c.io(slot).prepare(slot, false);
-	c.fabric->hold_sends = c.fabric->forgets = true;
-	EXPECT_EQ(c.io(slot).submit(c.session), 0);
-	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(forget_a_write(c, slot));
 	WRITE_ONCE(rtrs_wake_stalled, false);
 	pause(4 * HZ);
 	WRITE_ONCE(rtrs_wake_stalled, true);

@@ -62,6 +62,8 @@ enum rtrs_clt_setting {
 	RTRS_CLT_HEARTBEAT_INTERVAL_MS,
 	RTRS_CLT_HEARTBEAT_MISSED_MAX,
 	RTRS_CLT_NR_CONNECTIONS, /* fixed when the session opens; 0: one for each queue */
+	RTRS_CLT_RECONNECT_DELAY,
+	RTRS_CLT_TOS,
 	RTRS_CLT_SETTINGS,
 };
 
@@ -75,7 +77,7 @@ struct rtrs_clt_params {
 	const struct rtrs_addr_pair *paths;
 	unsigned int nr_paths;	      /* 1..128 */
 	u16 port;		      /* for paths that are added later */
-	unsigned int reconnect_delay; /* seconds */
+	unsigned int reconnect_delay; /* seconds; where the settings say nothing */
 	int max_reconnects;	      /* -1: for ever; where the settings say nothing */
 	unsigned int nr_queues;	      /* whose numbers requests say; 0: one for each possible CPU */
 	unsigned int nr_poll_queues;

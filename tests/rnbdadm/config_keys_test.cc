@@ -20,6 +20,8 @@ TEST(RnbdadmConfigKeys, EveryDefaultIsInherited)
 	    {"request-timeout", "8"},
 	    {"heartbeat-interval", "9000"},
 	    {"heartbeat-missed-max", "9"},
+	    {"reconnect-delay", "11"},
+	    {"tos", "104"},
 	    {"connections", "4"},
 	    {"access", "ro"},
 	    {"poll-queues", "2"},

@@ -22,7 +22,8 @@ namespace {
 const char *const kUsage =
     "Usage: [no_path_timeout=<seconds|-1>] [auth=<policy>] [key=<name>] [mp_policy=<policy>] "
     "[max_reconnect_attempts=<number>] [request_timeout=<seconds>] [heartbeat_interval_ms=<ms>] "
-    "[heartbeat_missed_max=<number>] [nr_connections=<number>] [owner=<word>]";
+    "[heartbeat_missed_max=<number>] [nr_connections=<number>] "
+    "[reconnect_delay=<seconds>] [tos=<number>] [owner=<word>]";
 } // namespace
 
 Folder::Folder()
@@ -88,6 +89,8 @@ void FakeHost::session(const std::string &name)
 	put(folder + "/request_timeout", "60");
 	put(folder + "/heartbeat_interval_ms", "5000");
 	put(folder + "/heartbeat_missed_max", "5");
+	put(folder + "/reconnect_delay", "30");
+	put(folder + "/tos", "-1");
 	put(folder + "/nr_connections", "0");
 	put(folder + "/add_path", "Usage");
 	if (!lacks.empty())

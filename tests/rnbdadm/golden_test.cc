@@ -127,8 +127,8 @@ TEST(RnbdadmGolden, AnInTreeModuleOffersLess)
 	FakeHost host;
 	prepare(host, false);
 	std::string session = "/sys/class/rtrs-client/store/";
-	for (const char *file :
-	     {"mp_policy", "request_timeout", "heartbeat_interval_ms", "heartbeat_missed_max"})
+	for (const char *file : {"mp_policy", "request_timeout", "heartbeat_interval_ms",
+				 "heartbeat_missed_max", "reconnect_delay", "tos"})
 		host.drop(session + file);
 	std::string path = session + "paths/ip:10.0.0.2@ip:10.0.0.1/";
 	host.drop(path + "stats/rdma_lat");

@@ -10,7 +10,7 @@ namespace {
 // Of a session as it is.
 int current(S setting)
 {
-	constexpr int kNow[] = {static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4, 0};
+	constexpr int kNow[] = {static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4, 0, 30, -1};
 	return kNow[static_cast<u32>(setting)];
 }
 
@@ -35,12 +35,20 @@ TEST(SessionSettings, EachIsWhatItsFileTakes)
 	EXPECT_TRUE(s.say(S::HeartbeatInterval, "100").ok());
 	EXPECT_TRUE(s.say(S::HeartbeatMissed, "100").ok());
 	EXPECT_TRUE(s.say(S::Connections, "1024").ok());
+	EXPECT_TRUE(s.say(S::ReconnectDelay, "3600").ok());
+	EXPECT_TRUE(s.say(S::TypeOfService, "255").ok());
 	EXPECT_EQ(s.get(S::Policy, 77), static_cast<int>(Policy::MinLatency));
 	EXPECT_EQ(s.get(S::ReconnectAttempts, 77), -1);
 	EXPECT_EQ(s.get(S::RequestTimeout, 77), 0);
 	EXPECT_EQ(s.get(S::HeartbeatInterval, 77), 100);
 	EXPECT_EQ(s.get(S::HeartbeatMissed, 77), 100);
 	EXPECT_EQ(s.get(S::Connections, 77), 1024);
+	EXPECT_EQ(s.get(S::ReconnectDelay, 77), 3600);
+	EXPECT_EQ(s.get(S::TypeOfService, 77), 255);
+	EXPECT_TRUE(s.say(S::ReconnectDelay, "1").ok());
+	EXPECT_TRUE(s.say(S::TypeOfService, "-1").ok());
+	EXPECT_EQ(s.get(S::ReconnectDelay, 77), 1);
+	EXPECT_EQ(s.get(S::TypeOfService, 77), -1);
 }
 
 // Whatever is wrong, the mapping's option is, and what was said before holds.
@@ -60,8 +68,12 @@ TEST(SessionSettings, BadValuesAreInvalidAndChangeNothing)
 	EXPECT_EQ(code(s.say(S::HeartbeatMissed, "101")), -22);
 	EXPECT_EQ(code(s.say(S::Connections, "-1")), -22);
 	EXPECT_EQ(code(s.say(S::Connections, "1025")), -22);
+	EXPECT_EQ(code(s.say(S::ReconnectDelay, "0")), -22);
+	EXPECT_EQ(code(s.say(S::ReconnectDelay, "3601")), -22);
+	EXPECT_EQ(code(s.say(S::TypeOfService, "-2")), -22);
+	EXPECT_EQ(code(s.say(S::TypeOfService, "256")), -22);
 	for (S setting : {S::Policy, S::ReconnectAttempts, S::HeartbeatInterval, S::HeartbeatMissed,
-			  S::Connections})
+			  S::Connections, S::ReconnectDelay, S::TypeOfService})
 		EXPECT_FALSE(s.has(setting));
 	EXPECT_EQ(code(s.say(S::Count, "1")), -22);
 }
@@ -75,8 +87,10 @@ TEST(SessionSettings, AnOpenSessionAgreesOrNot)
 	ASSERT_TRUE(same.say(S::HeartbeatInterval, "1000").ok());
 	ASSERT_TRUE(same.say(S::HeartbeatMissed, "4").ok());
 	ASSERT_TRUE(same.say(S::Connections, "0").ok());
+	ASSERT_TRUE(same.say(S::ReconnectDelay, "30").ok());
+	ASSERT_TRUE(same.say(S::TypeOfService, "-1").ok());
 	EXPECT_TRUE(same.agree(current));
-	const TextView others[] = {"0", "7", "7", "101", "7", "7"};
+	const TextView others[] = {"0", "7", "7", "101", "7", "7", "7", "7"};
 	for (u32 i = 0; i < kSessionSettings; i++) {
 		SessionSettings other = same;
 		ASSERT_TRUE(other.say(static_cast<S>(i), others[i]).ok());

@@ -243,8 +243,8 @@ std::vector<Command> session_commands()
 	     "Settings take effect at once and last as long as the session. For ever is what "
 	     "rnbd.conf(5) "
 	     "says. Settings: policy (round-robin, min-inflight, min-latency), reconnect-attempts, "
-	     "request-timeout (seconds), heartbeat-interval (milliseconds), heartbeat-missed-max. "
-	     "A module "
+	     "request-timeout (seconds), heartbeat-interval (milliseconds), heartbeat-missed-max, "
+	     "reconnect-delay (seconds), tos (from the next connection on). A module "
 	     "may lack some of them.",
 	     {session, {"NAME=VALUE", "a setting", "setting", true, true}},
 	     {},

@@ -54,6 +54,13 @@ const std::vector<ConfigKey> &config_keys()
 	    {"heartbeat-missed-max", "NUMBER", true, true, false, false, false,
 	     "heartbeats without answer after which a path counts as lost",
 	     heartbeat(kShort.missed_max, kOther.missed_max)},
+	    {"reconnect-delay", "SECONDS", true, true, false, false, false,
+	     "longest pause before a lost path tries to connect again", "30"},
+	    {"tos", "NUMBER", true, true, false, false, false,
+	     "type of service of what both sides send, for switches: 0 to 255, four times a DSCP; "
+	     "-1 "
+	     "is what the kernel has",
+	     "-1"},
 	    {"connections", "NUMBER", true, true, false, false, false,
 	     "connections of each path, fixed while the session is open; 0 is one for each CPU",
 	     "0"},

@@ -180,6 +180,12 @@ const Table<Session> kTableSession = {
      "null "
      "on the server and if the module does not tell it",
      &Session::downgrades},
+    {"reconnect_delay", "DELAY", Unit::Seconds, false,
+     "seconds of the longest pause before a lost path tries to connect again",
+     &Session::reconnect_delay},
+    {"tos", "TOS", Unit::Count, false,
+     "type of service of what its connections send; -1 is what the connection manager has",
+     &Session::tos},
 };
 
 } // namespace

@@ -175,6 +175,8 @@ Session read_session(const Host &host, bool server, const std::string &name)
 	session.request_timeout = host.number(session.folder + "/request_timeout");
 	session.heartbeat_interval = host.number(session.folder + "/heartbeat_interval_ms");
 	session.heartbeat_missed_max = host.number(session.folder + "/heartbeat_missed_max");
+	session.reconnect_delay = host.number(session.folder + "/reconnect_delay");
+	session.tos = host.integer(session.folder + "/tos");
 	session.connections = host.number(session.folder + "/nr_connections");
 	for (const std::string &path : host.list(session.folder + "/paths"))
 		if (host.exists(session.folder + "/paths/" + path + "/src_addr"))

@@ -60,10 +60,12 @@ struct Session {
 	Number request_timeout;	   // s
 	Number heartbeat_interval; // ms
 	Number heartbeat_missed_max;
-	Number connections; // as told: 0 is one for each CPU
-	Text auth;	    // whether it has to be proven who both sides are
-	Text key;	    // by which key; empty: none
-	Number downgrades;  // attempts that went on without the proof that was offered
+	Number reconnect_delay; // s
+	Integer tos;		// -1: none is asked for
+	Number connections;	// as told: 0 is one for each CPU
+	Text auth;		// whether it has to be proven who both sides are
+	Text key;		// by which key; empty: none
+	Number downgrades;	// attempts that went on without the proof that was offered
 	std::vector<Path> paths;
 	std::size_t devices = 0;
 

@@ -53,6 +53,21 @@ const std::vector<Setting> &session_settings()
 		     return legal_number(v, rtrs::kMinHeartbeatMissed, rtrs::kMaxHeartbeatMissed);
 	     },
 	     "heartbeats without answer after which a path counts as lost"},
+	    {"reconnect-delay",
+	     {"reconnect_delay"},
+	     "1 to 3600 seconds",
+	     [](const std::string &v) {
+		     return legal_number(v, rtrs::kMinReconnectDelay, rtrs::kMaxReconnectDelay);
+	     },
+	     "seconds of the longest pause before a lost path tries to connect again"},
+	    {"tos",
+	     {"tos"},
+	     "-1 (as the kernel has it) to 255",
+	     [](const std::string &v) {
+		     return legal_number(v, rtrs::kDefaultTypeOfService, rtrs::kMaxTypeOfService);
+	     },
+	     "type of service of what both sides send, for switches; holds from a path's next "
+	     "connection on"},
 	    {"connections",
 	     {"nr_connections"},
 	     "0 (one for each CPU) to 1024",

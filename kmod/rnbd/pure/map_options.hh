@@ -32,7 +32,9 @@ constexpr TextView kSettingOptions[] = {"mp_policy",
 					"request_timeout",
 					"heartbeat_interval_ms",
 					"heartbeat_missed_max",
-					"nr_connections"};
+					"nr_connections",
+					"reconnect_delay",
+					"tos"};
 constexpr usize kSettings = sizeof(kSettingOptions) / sizeof(kSettingOptions[0]);
 
 // Texts are views of the parsed input.

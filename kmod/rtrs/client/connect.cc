@@ -247,6 +247,9 @@ Status ClientConnection::ask_for_address()
 					      ib ? RDMA_PS_IB : RDMA_PS_TCP, IB_QPT_RC)));
 	// So that several connections can share a source address that was given.
 	TRY(Status::from_code(rdma_set_reuseaddr(id_, 1)));
+	// The server's connection manager takes its own from the request.
+	if (const int tos = path_.session().tos(); tos != kDefaultTypeOfService)
+		rdma_set_service_type(id_, tos);
 
 	// The connection manager may write into what it is given.
 	rtrs_addr_pair copy = pair;

@@ -10,8 +10,6 @@ using namespace cxxrt;
 namespace rtrs::client {
 namespace {
 
-constexpr u32 kMaxReconnectDelay = 3600; // seconds; a longer one would never be waited for
-
 // Protocol J.3. Whoever names a key wants it used.
 Result<SessionAuth> check_auth(const rtrs_clt_params &params)
 {
@@ -83,14 +81,16 @@ private:
 Session::Session(const SessionName &name, const SessionAuth &auth, const SessionSettings &settings,
 		 const rtrs_clt_params &params)
     : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
-      port_(params.port), reconnect_delay_(min_of(params.reconnect_delay, kMaxReconnectDelay)),
-      queues_(params.nr_queues ?: nr_cpu_ids),
+      port_(params.port), queues_(params.nr_queues ?: nr_cpu_ids),
       told_connections_(static_cast<u32>(settings.get(SessionSetting::Connections, 0))),
       asked_connections_{rtrs::irq_connections(told_connections_ ?: queues_, params.nr_poll_queues),
 			 params.nr_poll_queues},
       max_reconnects_(settings.get(SessionSetting::ReconnectAttempts, params.max_reconnects)),
       request_timeout_(
 	  static_cast<u32>(settings.get(SessionSetting::RequestTimeout, kDefaultRequestTimeout))),
+      reconnect_delay_(static_cast<u32>(
+	  settings.get(SessionSetting::ReconnectDelay, static_cast<int>(params.reconnect_delay)))),
+      tos_(settings.get(SessionSetting::TypeOfService, kDefaultTypeOfService)),
       policy_(static_cast<Policy>(
 	  settings.get(SessionSetting::Policy, static_cast<int>(kDefaultPolicy))))
 {

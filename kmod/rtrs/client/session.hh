@@ -46,7 +46,6 @@ public:
 	const char *name() const { return name_.c_str(); }
 	const SessionName &session_name() const { return name_; }
 	const Uuid &uuid() const { return uuid_; }
-	u32 reconnect_delay() const { return reconnect_delay_; }
 	const SessionAuth &auth() const { return auth_; }
 	// A server has proven itself: none that does not is believed any more. Any context.
 	bool was_proven() const { return READ_ONCE(proven_); }
@@ -58,6 +57,10 @@ public:
 	int max_reconnects() const { return READ_ONCE(max_reconnects_); }
 	// Seconds; 0 is without limit.
 	u32 request_timeout() const { return READ_ONCE(request_timeout_); }
+	// Seconds: the longest pause before a lost path connects again.
+	u32 reconnect_delay() const { return READ_ONCE(reconnect_delay_); }
+	// Of what its connections send from their next beginning on; kDefaultTypeOfService.
+	int tos() const { return READ_ONCE(tos_); }
 	// Those of all paths; each is read by itself, at any time.
 	const HeartbeatLimits &heartbeat_limits() const { return heartbeat_limits_; }
 	// What the next attempt of a path asks its server for: what the session is to have, or,
@@ -181,6 +184,8 @@ private:
 	void remove_files();
 	void show_max_reconnects(cxxrt::SysfsText &out);
 	void show_request_timeout(cxxrt::SysfsText &out);
+	void show_reconnect_delay(cxxrt::SysfsText &out);
+	void show_tos(cxxrt::SysfsText &out);
 	void show_heartbeat_interval(cxxrt::SysfsText &out);
 	void show_heartbeat_missed(cxxrt::SysfsText &out);
 	void show_connections(cxxrt::SysfsText &out);
@@ -192,6 +197,8 @@ private:
 	void show_add_path(cxxrt::SysfsText &out);
 	Status store_max_reconnects(TextView text, cxxrt::SysfsCall &);
 	Status store_request_timeout(TextView text, cxxrt::SysfsCall &);
+	Status store_reconnect_delay(TextView text, cxxrt::SysfsCall &);
+	Status store_tos(TextView text, cxxrt::SysfsCall &);
 	Status store_heartbeat_interval(TextView text, cxxrt::SysfsCall &);
 	Status store_heartbeat_missed(TextView text, cxxrt::SysfsCall &);
 	Status store_policy(TextView text, cxxrt::SysfsCall &);
@@ -204,12 +211,13 @@ private:
 	void *const user_;
 	void (*const link_event_)(void *user, rtrs_clt_event event);
 	const u16 port_;
-	const u32 reconnect_delay_;  // seconds
 	const u32 queues_;	     // whose numbers requests say
 	const u32 told_connections_; // 0: one for each queue
 	const ConnectionSplit asked_connections_;
 	int max_reconnects_;
 	u32 request_timeout_;
+	u32 reconnect_delay_;
+	int tos_;
 	HeartbeatLimits heartbeat_limits_; // written under paths_lock_
 	Policy policy_;
 

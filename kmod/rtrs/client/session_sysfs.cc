@@ -17,6 +17,9 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
 				    &Session::store_heartbeat_interval),
     DeviceFile<Session>::read_write("heartbeat_missed_max", &Session::show_heartbeat_missed,
 				    &Session::store_heartbeat_missed),
+    DeviceFile<Session>::read_write("reconnect_delay", &Session::show_reconnect_delay,
+				    &Session::store_reconnect_delay),
+    DeviceFile<Session>::read_write("tos", &Session::show_tos, &Session::store_tos),
     DeviceFile<Session>::read_only("nr_connections", &Session::show_connections),
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
@@ -69,6 +72,32 @@ Status Session::store_request_timeout(TextView text, SysfsCall &)
 	return {};
 }
 
+void Session::show_reconnect_delay(SysfsText &out)
+{
+	out.print("%u\n", reconnect_delay());
+}
+
+// A pause that has begun ends as it was to.
+Status Session::store_reconnect_delay(TextView text, SysfsCall &)
+{
+	const int seconds = TRY(parse_reconnect_delay(text));
+	WRITE_ONCE(reconnect_delay_, static_cast<u32>(seconds));
+	return {};
+}
+
+void Session::show_tos(SysfsText &out)
+{
+	out.print("%d\n", tos());
+}
+
+// A connection keeps the one that it began with: an adapter does not change it while it sends.
+Status Session::store_tos(TextView text, SysfsCall &)
+{
+	const int tos = TRY(parse_tos(text));
+	WRITE_ONCE(tos_, tos);
+	return {};
+}
+
 bool Session::has_settings(const SessionSettings &settings) const
 {
 	return settings.agree([this](SessionSetting setting) -> int {
@@ -85,6 +114,10 @@ bool Session::has_settings(const SessionSettings &settings) const
 			return static_cast<int>(READ_ONCE(heartbeat_limits_.missed_max));
 		case SessionSetting::Connections:
 			return static_cast<int>(told_connections_);
+		case SessionSetting::ReconnectDelay:
+			return static_cast<int>(reconnect_delay());
+		case SessionSetting::TypeOfService:
+			return tos();
 		case SessionSetting::Count:
 			break;
 		}

@@ -16,6 +16,8 @@ enum class SessionSetting : u8 {
 	HeartbeatInterval,
 	HeartbeatMissed,
 	Connections,
+	ReconnectDelay,
+	TypeOfService,
 	Count,
 };
 
@@ -70,6 +72,10 @@ private:
 			return parse_heartbeat_missed(text);
 		case SessionSetting::Connections:
 			return parse_connections(text);
+		case SessionSetting::ReconnectDelay:
+			return parse_reconnect_delay(text);
+		case SessionSetting::TypeOfService:
+			return parse_tos(text);
 		case SessionSetting::Count:
 			break;
 		}

@@ -21,6 +21,13 @@ constexpr int kMinHeartbeatIntervalMs = 100;
 constexpr int kMaxHeartbeatIntervalMs = 60'000;
 constexpr int kMinHeartbeatMissed = 1;
 constexpr int kMaxHeartbeatMissed = 100;
+// The longest pause before a lost path tries to connect again.
+constexpr int kMinReconnectDelay = 1;
+constexpr int kMaxReconnectDelay = 3600;
+// The byte in the head of IP packets by which switches tell traffic classes; for InfiniBand the
+// subnet's manager makes a service level of it.
+constexpr int kDefaultTypeOfService = -1;
+constexpr int kMaxTypeOfService = 255;
 // Of a path, those that carry I/O and interrupt.
 constexpr int kMaxIoConnections = static_cast<int>(kMaxPathConnections) - 1;
 
@@ -61,6 +68,18 @@ constexpr Result<int> parse_heartbeat_missed(TextView t)
 constexpr Result<int> parse_connections(TextView t)
 {
 	return cxxrt::parse_int(t, 0, kMaxIoConnections);
+}
+
+// 1 to 3600 seconds. EINVAL, ERANGE.
+constexpr Result<int> parse_reconnect_delay(TextView t)
+{
+	return cxxrt::parse_int(t, kMinReconnectDelay, kMaxReconnectDelay);
+}
+
+// -1, which leaves it to the connection manager, or a byte. EINVAL, ERANGE.
+constexpr Result<int> parse_tos(TextView t)
+{
+	return cxxrt::parse_int(t, kDefaultTypeOfService, kMaxTypeOfService);
 }
 
 } // namespace rtrs

@@ -168,6 +168,8 @@ int rdma_set_reuseaddr(rdma_cm_id *, int)
 	return 0;
 }
 
+void rdma_set_service_type(rdma_cm_id *, int) {}
+
 int rdma_resolve_addr(rdma_cm_id *base, sockaddr *, const sockaddr *dst, unsigned long timeout_ms)
 {
 	auto *id = static_cast<Id *>(base);

@@ -40,6 +40,8 @@ FORMATS = {
     f"{CLIENT}/request_timeout": r"\d+",
     f"{CLIENT}/heartbeat_interval_ms": r"\d+",
     f"{CLIENT}/heartbeat_missed_max": r"\d+",
+    f"{CLIENT}/reconnect_delay": "30",
+    f"{CLIENT}/tos": "-1",
     f"{CLIENT}/nr_connections": "0",
     **dict.fromkeys((f"{CLIENT}/mp_policy", f"{CLIENT}/mpath_policy"),
                     r"round-robin \(RR: 0\)|min-inflight \(MI: 1\)|min-latency \(ML: 2\)"),

@@ -10,7 +10,7 @@ RO, RW = "444", "644"
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
     ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
-    ("nr_connections", RO, True), ("dest_port", RO, True), ("add_path", RW, False),
+    ("reconnect_delay", RW, True), ("tos", RW, True), ("nr_connections", RO, True), ("dest_port", RO, True), ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),
@@ -56,6 +56,8 @@ BAD_OURS = (
     ("heartbeat_interval_ms", "99", "EINVAL"), ("heartbeat_interval_ms", "60001", "EINVAL"),
     ("heartbeat_interval_ms", "5 s", "EINVAL"), ("heartbeat_missed_max", "0", "EINVAL"),
     ("heartbeat_missed_max", "101", "EINVAL"), ("heartbeat_missed_max", "", "EINVAL"),
+    ("reconnect_delay", "0", "EINVAL"), ("reconnect_delay", "3601", "EINVAL"), ("reconnect_delay", "soon", "EINVAL"),
+    ("tos", "-2", "EINVAL"), ("tos", "256", "EINVAL"), ("tos", "0x68", "EINVAL"), ("tos", "", "EINVAL"),
     ("paths/{p}/reconnect", "lost?", "EINVAL"),
     ("paths/{p}/stats/latency_us", "2", "EINVAL"), ("paths/{p}/stats/errors", "", "EINVAL"),
 )

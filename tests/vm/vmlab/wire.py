@@ -13,10 +13,11 @@ from .machine import Machine
 TEXT = "what-a-disk-holds-is-nobodys-business"
 
 
-def seen_during(lab: Lab, nic: int, map_disk: Callable[[], str]) -> list[dict[str, int]]:
-    """What either machine sends over a cable while a disk is mapped, filled with the text, read back and unmapped."""
+def seen_during(lab: Lab, nic: int, map_disk: Callable[[], str], tos: int | None = None) -> list[dict[str, int]]:
+    """What either machine sends over a cable while a disk is mapped, filled with the text, read back and unmapped; with a
+    type of service also how much of it has that (`marked`), and has not."""
     machines = (lab.client, lab.server)
-    jobs = [_watch(machine, nic) for machine in machines]
+    jobs = [_watch(machine, nic, tos) for machine in machines]
     name = map_disk()
     lab.client.run(fio.verify_command(f"/dev/{name}", "4k", 8, "1m", verify="pattern",
                                       verify_pattern=f"'\"{TEXT}\"'"), 120)
@@ -46,9 +47,10 @@ def answers(machine: Machine, address: str) -> bool:
     return result.ok
 
 
-def _watch(machine: Machine, nic: int) -> Job:
+def _watch(machine: Machine, nic: int, tos: int | None) -> Job:
     program = machine.put(make.programs() / "rtrs-wire")
-    job = machine.spawn(f"echo $$ >/tmp/wire.pid\nexec {program} {machine.netdev(nic)} {TEXT} >/tmp/wire.out", 300)
+    words = f"{machine.netdev(nic)} {TEXT} {'' if tos is None else tos}"
+    job = machine.spawn(f"echo $$ >/tmp/wire.pid\nexec {program} {words} >/tmp/wire.out", 300)
     rnbd.wait_until(machine, "grep -q ready /tmp/wire.out", 20, "the watcher's start")
     return job
 

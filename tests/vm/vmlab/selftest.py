@@ -214,6 +214,27 @@ class LinkTest(unittest.TestCase):
         finally:
             cable.close()
 
+    def test_no_frame_goes_over_a_cable_that_is_out(self) -> None:
+        cable = Cable()
+        try:
+            left, right = cable.ends
+            for end in cable.ends:
+                end.plug()
+                end._sock.settimeout(0.2)
+            for out in ([left], [right], [left, right]):
+                for end in out:
+                    end.set_link(False)
+                for frm, to in ((left, right), (right, left)):
+                    frm._sock.send(b"lost")
+                    self.assertRaises(TimeoutError, to._sock.recv, 10)
+                for end in out:
+                    end.set_link(True)
+                for frm, to in ((left, right), (right, left)):
+                    frm._sock.send(b"there")
+                    self.assertEqual(to._sock.recv(10), b"there")
+        finally:
+            cable.close()
+
     def test_switch_learns(self) -> None:
         a, b, c = (bytes(5) + bytes([n]) for n in (1, 2, 3))
         switch = Switch(3)

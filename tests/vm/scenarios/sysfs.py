@@ -10,7 +10,8 @@ RO, RW = "444", "644"
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
     ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
-    ("reconnect_delay", RW, True), ("tos", RW, True), ("nr_connections", RO, True), ("dest_port", RO, True), ("add_path", RW, False),
+    ("reconnect_delay", RW, True), ("tos", RW, True), ("nr_connections", RO, True), ("dest_port", RO, True),
+    ("add_path", RW, False),
 )
 CLIENT_PATH = (
     ("state", RO, False), ("hca_name", RO, False), ("hca_port", RO, False), ("src_addr", RO, False),

@@ -14,8 +14,8 @@ TEXT = "what-a-disk-holds-is-nobodys-business"
 
 
 def seen_during(lab: Lab, nic: int, map_disk: Callable[[], str], tos: int | None = None) -> list[dict[str, int]]:
-    """What either machine sends over a cable while a disk is mapped, filled with the text, read back and unmapped; with a
-    type of service also how much of it has that (`marked`), and has not."""
+    """What either machine sends over a cable while a disk is mapped, filled with the text, read back and unmapped;
+    with a type of service also how much of it has that (`marked`), and has not."""
     machines = (lab.client, lab.server)
     jobs = [_watch(machine, nic, tos) for machine in machines]
     name = map_disk()

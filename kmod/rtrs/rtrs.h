@@ -40,6 +40,15 @@ size_t rtrs_addr_print(const struct sockaddr_storage *addr, char *buf, size_t si
 size_t rtrs_addr_print_pair(const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
 			    char *buf, size_t size);
 
+/* One address, or all whose first bits are the same; of IPv4 as ::ffff:a.b.c.d. */
+struct rtrs_addr_rule {
+	u8 address[16];
+	u32 bits; /* that have to agree, 0 to 128 */
+};
+
+/* "[ip:|gid:]<address>[/<bits>]"; `len` bytes, no terminator needed. -EINVAL. Any context. */
+int rtrs_addr_parse_rule(const char *text, size_t len, struct rtrs_addr_rule *rule);
+
 /* ---- client ---- */
 
 struct rtrs_clt;

@@ -10,6 +10,7 @@
 #include <rnbd/pure/map_options.hh>
 #include <rnbd/pure/names.hh>
 #include <rtrs/pure/address.hh>
+#include <rtrs/pure/listen_rules.hh>
 #include <rtrs/pure/policy.hh>
 #include <rtrs/pure/sysfs_text.hh>
 #include <rtrs/wire/session_name.hh>
@@ -59,6 +60,20 @@ void path(TextView text)
 	if (p->has_source)
 		address(p->source);
 	MUST(text.size() <= rtrs::kMaxPathText + 2);
+}
+
+void where_to_listen(TextView text)
+{
+	auto rules = std::make_unique<rtrs::ListenRules>();
+	const auto to_rule = [](TextView word) -> rtrs::Result<rtrs::AddressRule> {
+		const auto parts = rtrs::split_address_rule(word);
+		if (!parts.ok())
+			return parts.error();
+		MUST(!parts->address.empty() && parts->bits <= rtrs::kAddressBits);
+		return rtrs::AddressRule{{}, parts->bits};
+	};
+	if (rules->parse(text, to_rule).ok())
+		(void)rules->serves({}, "a");
 }
 
 void numbers(TextView text)
@@ -118,6 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	const TextView text(s.data(), s.size());
 	options(text);
 	path(text);
+	where_to_listen(text);
 	numbers(text);
 	identity(text);
 	local_use(text);

@@ -23,7 +23,7 @@ std::string check_address_rule(const std::string &text)
 		      "it is ADDRESS or ADDRESS/BITS: 192.0.2.7, 192.0.2.0/24, fd00::/8, a GID, or "
 		      "the name of a machine");
 	const std::string plain = without_brackets(text);
-	auto rule = rnbd::split_address_rule(view(plain));
+	auto rule = rtrs::split_address_rule(view(plain));
 	if (!rule.ok())
 		throw wrong;
 	std::string address(rule.value().address.data(), rule.value().address.size());
@@ -33,7 +33,7 @@ std::string check_address_rule(const std::string &text)
 		if (inet_pton(family, address.c_str(), bytes) != 1 ||
 		    !inet_ntop(family, bytes, canonical, sizeof canonical))
 			continue;
-		unsigned all = family == AF_INET ? 32 : rnbd::kAddressBits;
+		unsigned all = family == AF_INET ? 32 : rtrs::kAddressBits;
 		unsigned bits = rule.value().has_bits ? rule.value().bits : all;
 		if (bits > all)
 			break;

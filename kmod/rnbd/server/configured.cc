@@ -199,20 +199,9 @@ Status ConfiguredExport::store_keys(TextView text)
 
 static Result<AddressRule> parse_address_rule(TextView word)
 {
-	const AddressRuleText parts = TRY(split_address_rule(word));
-	const int size = static_cast<int>(parts.address.size());
-	u8 v4[4];
-	if (in4_pton(parts.address.data(), size, v4, -1, nullptr)) {
-		constexpr u32 kIpv4Bits = kAddressBits - kIpv4Offset;
-		if (parts.has_bits && parts.bits > kIpv4Bits)
-			return err::einval;
-		return AddressRule{HostAddress::from_ipv4(v4),
-				   kIpv4Offset + (parts.has_bits ? parts.bits : kIpv4Bits)};
-	}
-	AddressRule rule{{}, parts.has_bits ? parts.bits : kAddressBits};
-	if (!in6_pton(parts.address.data(), size, rule.address.bytes, -1, nullptr))
-		return err::einval;
-	return rule;
+	rtrs_addr_rule parsed;
+	TRY(Status::from_code(rtrs_addr_parse_rule(word.data(), word.size(), &parsed)));
+	return AddressRule{HostAddress::of(parsed.address), parsed.bits};
 }
 
 Status ConfiguredExport::store_addresses(TextView text)

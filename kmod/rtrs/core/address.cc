@@ -5,6 +5,7 @@
 #include <cxxrt/print.hh>
 #include <cxxrt/rcu.hh>
 #include <rtrs/pure/address.hh>
+#include <rtrs/pure/address_rule.hh>
 #include <rtrs/rtrs.h>
 
 using namespace cxxrt;
@@ -58,6 +59,24 @@ Status parse_pair(TextView text, u16 port, rtrs_addr_pair &pair)
 	return {};
 }
 
+Result<AddressRule> parse_rule(TextView word)
+{
+	const AddressRuleText parts = TRY(split_address_rule(word));
+	const int size = static_cast<int>(parts.address.size());
+	u8 v4[4];
+	if (in4_pton(parts.address.data(), size, v4, -1, nullptr)) {
+		constexpr u32 kIpv4Bits = kAddressBits - kIpv4Offset;
+		if (parts.has_bits && parts.bits > kIpv4Bits)
+			return err::einval;
+		return AddressRule{HostAddress::from_ipv4(v4),
+				   kIpv4Offset + (parts.has_bits ? parts.bits : kIpv4Bits)};
+	}
+	AddressRule rule{{}, parts.has_bits ? parts.bits : kAddressBits};
+	if (!in6_pton(parts.address.data(), size, rule.address.bytes, -1, nullptr))
+		return err::einval;
+	return rule;
+}
+
 // The zone of a link-local address, as it is written: without it, two networks of a machine would
 // have paths of one name. An interface that is gone has its number left.
 size_t print_zone(const sockaddr_in6 &address, char *buf, size_t size)
@@ -77,6 +96,16 @@ size_t print_zone(const sockaddr_in6 &address, char *buf, size_t size)
 CXXRT_FOR_C int rtrs_addr_parse_pair(const char *text, size_t len, u16 port, rtrs_addr_pair *pair)
 {
 	return rtrs::parse_pair(TextView(text, len), port, *pair).code();
+}
+
+CXXRT_FOR_C int rtrs_addr_parse_rule(const char *text, size_t len, rtrs_addr_rule *rule)
+{
+	const rtrs::Result<rtrs::AddressRule> parsed = rtrs::parse_rule(TextView(text, len));
+	if (!parsed.ok())
+		return parsed.code();
+	__builtin_memcpy(rule->address, parsed->address.bytes, sizeof(rule->address));
+	rule->bits = parsed->bits;
+	return 0;
 }
 
 CXXRT_FOR_C size_t rtrs_addr_print(const sockaddr_storage *addr, char *buf, size_t size)

@@ -34,6 +34,7 @@ module_exit(rtrs_core_exit);
 
 EXPORT_SYMBOL_GPL(rtrs_wake_stalled);
 EXPORT_SYMBOL_GPL(rtrs_addr_parse_pair);
+EXPORT_SYMBOL_GPL(rtrs_addr_parse_rule);
 EXPORT_SYMBOL_GPL(rtrs_addr_print);
 EXPORT_SYMBOL_GPL(rtrs_addr_print_pair);
 EXPORT_SYMBOL_GPL(rtrs_keys_able);

@@ -23,11 +23,20 @@ constexpr Error kTooManyFailures = Error::from_errno(EKEYREJECTED);
 // The address in REQ's header is another host's (protocol A.2).
 constexpr Error kForgedAddress = Error::from_errno(EADDRNOTAVAIL);
 
+// An administrator has said that nothing listens there.
+constexpr Error kNotServed = Error::from_errno(ECONNREFUSED);
+
 void reject(rdma_cm_id *id, Error reason)
 {
 	const ConnectReply message = make_reject(reason);
 	// If it fails, the peer learns it by a timeout.
 	rdma_reject(id, &message, sizeof(message), kCmRejectConsumerDefined);
+}
+
+// As where no server listens.
+void reject_as_absent(rdma_cm_id *id)
+{
+	rdma_reject(id, nullptr, 0, IB_CM_REJ_INVALID_SERVICE_ID);
 }
 
 Refusal kind_of(Error e)
@@ -81,6 +90,17 @@ bool is_forged(const rdma_cm_id &id)
 	if (!path || path->rec_type != SA_PATH_REC_TYPE_ROCE_V2 || said.ss_family == AF_IB)
 		return false;
 	return __builtin_memcmp(endpoint_of(said).address, path->dgid.raw, sizeof(path->dgid.raw));
+}
+
+// Whether `listen` names where it came to. The client says that address, but the connection manager
+// has found it on the port that the request came by, or there would be none.
+bool is_served(const rdma_cm_id &id)
+{
+	const AuthEndpoint here = endpoint_of(PathEnds::of(id).server);
+	return module_->listen.with([&](const ListenRules &rules) {
+		return rules.serves(HostAddress::of(here.address),
+				    TextView::of(dev_name(&id.device->dev)));
+	});
 }
 
 // Whether an answer would go out. The network layer keeps what soft-RoCE sends to a host of which
@@ -148,6 +168,11 @@ int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 
 Status Server::serve(void *server, rdma_cm_id *id, const rdma_conn_param &request)
 {
+	if (!is_served(*id)) {
+		report(*id, Refusal::AddressNotServed, kNotServed);
+		reject_as_absent(id);
+		return kNotServed;
+	}
 	const Result<ConnectRequestFields> fields = parse_params(request);
 	if (!fields.ok()) {
 		report(*id, Refusal::ConnectMalformed, fields.error());

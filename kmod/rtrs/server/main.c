@@ -2,6 +2,7 @@
 /* Parameters, metadata and exports of rtrs-server; the code is C++. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/string.h>
 #include <rtrs/rtrs.h>
 #include <rtrs/server/entry.h>
 
@@ -94,14 +95,50 @@ MODULE_PARM_DESC(auth,
 		 "Whether clients have to prove who they are by a key: off, optional (where one "
 		 "offers it, and there are keys) or required (default: optional)");
 
-static int __init rtrs_server_init(void)
+/* Under the lock of the module's parameters. */
+static char listen[RTRS_SERVER_LISTEN_SIZE];
+
+static int set_listen(const char *text, const struct kernel_param *kp)
 {
-	return rtrs_server_start(&params, &limits);
+	int err = rtrs_server_set_listen(text);
+
+	if (!err)
+		strscpy(listen, text, strcspn(text, "\n") + 1);
+	return err;
 }
 
+static int get_listen(char *text, const struct kernel_param *kp)
+{
+	return sysfs_emit(text, "%s\n", listen);
+}
+
+static const struct kernel_param_ops listen_ops = {
+    .set = set_listen,
+    .get = get_listen,
+};
+module_param_cb(listen, &listen_ops, NULL, 0644);
+MODULE_PARM_DESC(listen,
+		 "Where new connections are taken: addresses of this machine, parts of networks "
+		 "(ADDRESS/BITS) and RDMA devices (hca:NAME), up to 16 between commas; empty for "
+		 "everywhere (default: empty)");
+
+/* What is written to a parameter meets either no server yet, or one that is whole. */
+static int __init rtrs_server_init(void)
+{
+	int err;
+
+	kernel_param_lock(THIS_MODULE);
+	err = rtrs_server_start(&params, &limits, listen);
+	kernel_param_unlock(THIS_MODULE);
+	return err;
+}
+
+/* Likewise one that is whole, or none any more. */
 static void __exit rtrs_server_exit(void)
 {
+	kernel_param_lock(THIS_MODULE);
 	rtrs_server_stop();
+	kernel_param_unlock(THIS_MODULE);
 }
 
 module_init(rtrs_server_init);

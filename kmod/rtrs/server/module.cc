@@ -95,6 +95,25 @@ Status open_server(const rtrs_srv_ops &ops, u16 port, rtrs_srv *&out)
 	});
 }
 
+Result<Box<ListenRules>> parse_listen(TextView text)
+{
+	Box<ListenRules> rules = TRY(make_box<ListenRules>(GFP_KERNEL));
+	TRY(rules->parse(text, [](TextView word) -> Result<AddressRule> {
+		rtrs_addr_rule rule;
+		TRY(Status::from_code(rtrs_addr_parse_rule(word.data(), word.size(), &rule)));
+		return AddressRule{HostAddress::of(rule.address), rule.bits};
+	}));
+	return rules;
+}
+
+Status set_listen(TextView text)
+{
+	const Box<ListenRules> rules = TRY(parse_listen(text));
+	if (module_)
+		module_->listen.with([&](ListenRules &now) { now = *rules; });
+	return {};
+}
+
 } // namespace
 
 AuthPolicy auth_policy()
@@ -127,8 +146,14 @@ CXXRT_FOR_C const char *rtrs_server_get_auth()
 	return to_text(rtrs::server::auth_policy());
 }
 
+CXXRT_FOR_C int rtrs_server_set_listen(const char *text)
+{
+	static_assert(RTRS_SERVER_LISTEN_SIZE == rtrs::kMaxListenText + 1);
+	return rtrs::server::set_listen(TextView::of(text)).code();
+}
+
 CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
-				  const rtrs_server_limits *limits)
+				  const rtrs_server_limits *limits, const char *listen)
 {
 	using namespace rtrs::server;
 	Result<Settings> s = check_params(*params);
@@ -138,6 +163,10 @@ CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
 	if (!m.ok())
 		return m.code();
 	module_ = m->release();
+	if (const Status listening = set_listen(TextView::of(listen)); !listening.ok()) {
+		rtrs_server_stop();
+		return listening.code();
+	}
 	log_info(kModuleSubject,
 		 "protocol %u.%u, max_chunk_size %u (data %u, headers %u), sess_queue_depth %u, "
 		 "always_invalidate %c",

@@ -7,6 +7,7 @@
 #include <cxxrt/guarded.hh>
 #include <cxxrt/memory.hh>
 #include <cxxrt/work.hh>
+#include <rtrs/pure/listen_rules.hh>
 #include <rtrs/pure/memory_budget.hh>
 #include <rtrs/pure/quota.hh>
 #include <rtrs/server/entry.h>
@@ -91,6 +92,8 @@ struct Module {
 	cxxrt::DeviceClass device_class;
 	cxxrt::DebugDir debug_dir;
 	KeyLists key_lists;
+	// The administrator's, which may change at any time.
+	cxxrt::Guarded<ListenRules, cxxrt::Mutex> listen{cxxrt::lock_class<"rtrs_server_listen">()};
 	cxxrt::Guarded<cxxrt::Box<Server>, cxxrt::Mutex> server{cxxrt::lock_class<"rtrs_server">()};
 };
 

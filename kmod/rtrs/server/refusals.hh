@@ -15,6 +15,7 @@ enum class Refusal : u8 {
 	ConnectQuota,	    // too many half-open paths or sessions, or no memory for one more
 	ConnectFailed,	    // no resources, or the device refused
 	AddressForged,	    // says the address of another host than its GID's
+	AddressNotServed,   // came to an address or device that `listen` does not name
 	NeighbourUnknown,   // its GID is of a host that soft-RoCE would wait for; not answered
 	HandshakeTimeout,   // CONNECTING for too long
 	InfoMalformed,	    // bad INFO_REQ, or at a time when none is due
@@ -55,6 +56,8 @@ constexpr const char *to_text(Refusal r)
 		return "connect_failed";
 	case Refusal::AddressForged:
 		return "address_forged";
+	case Refusal::AddressNotServed:
+		return "address_not_served";
 	case Refusal::NeighbourUnknown:
 		return "neighbour_unknown";
 	case Refusal::HandshakeTimeout:

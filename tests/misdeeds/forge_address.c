@@ -33,7 +33,7 @@ static int forge(struct kprobe *probe, struct pt_regs *regs)
 	u8 *header = (u8 *)request->private_data;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(forged); i++)
-		if (header[IP_VERSION] >> 4 == forged[i].version)
+		if (forged[i].version && header[IP_VERSION] >> 4 == forged[i].version)
 			memcpy(header + CLIENT + i * SIZE, forged[i].bytes, SIZE);
 	return 0;
 }

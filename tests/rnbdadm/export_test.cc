@@ -39,6 +39,14 @@ TEST(RnbdadmExport, SetChangesWhatIsNamed)
 	EXPECT_EQ(host.writes, (std::vector<std::string>{kFolder + "allowed_sessions <- beta c*",
 							 kFolder + "allowed_addresses <- "}));
 	host.writes.clear();
+	EXPECT_EQ(run_line(host, "server export set vm1 --key web-1 --key backup*:ro").code, 0);
+	EXPECT_EQ(host.writes,
+		  std::vector<std::string>{kFolder + "allowed_keys <- web-1 backup*:ro"});
+	for (const char *bad : {":ro", "a:rw", "a:ro:ro", "a:1"})
+		EXPECT_EQ(run_line(host, std::string("server export set vm1 --key ") + bad).code, 2)
+		    << bad;
+	EXPECT_EQ(run_line(host, "server export set vm1 --any-key").code, 0);
+	host.writes.clear();
 	EXPECT_EQ(run_line(host, "server export set vm1 --address 10.0.0.0/8 --any-client").code,
 		  0);
 	EXPECT_EQ(host.writes,

@@ -42,7 +42,8 @@ TEST(ExportRules, AccessWithoutAnExport)
 TEST(ExportRules, Keys)
 {
 	const auto allowed_key = [](const char *list, const char *key) {
-		return key_allowed(TextView::of(list), TextView::of(key));
+		return access_by_key(TextView::of(list), TextView::of(key), AccessMode::ReadWrite)
+		    .ok();
 	};
 	EXPECT_TRUE(allowed_key("", ""));
 	EXPECT_TRUE(allowed_key(" ", "a"));
@@ -69,4 +70,36 @@ TEST(ExportRules, Sessions)
 	EXPECT_FALSE(allowed("web-*", "web"));
 	EXPECT_TRUE(allowed("*", "anything"));
 	EXPECT_FALSE(allowed("w*b", "web"));
+}
+
+TEST(ExportRules, AccessByKey)
+{
+	const AccessMode ro = AccessMode::ReadOnly, rw = AccessMode::ReadWrite,
+			 shared = AccessMode::Shared;
+	const auto access = [](const char *list, const char *key, AccessMode most) {
+		return access_by_key(TextView::of(list), TextView::of(key), most).value();
+	};
+	const auto refused = [](const char *list, const char *key) {
+		return code(
+		    access_by_key(TextView::of(list), TextView::of(key), AccessMode::Shared));
+	};
+	EXPECT_EQ(access("", "", shared), shared);
+	EXPECT_EQ(access("a b:ro", "a", shared), shared);
+	EXPECT_EQ(access("a b:ro", "a", ro), ro);
+	EXPECT_EQ(access("a b:ro", "b", shared), ro);
+	EXPECT_EQ(access("b*:ro", "backup", rw), ro);
+	EXPECT_EQ(access("*:ro", "any", rw), ro);
+	// Of several words the lesser one counts, in any order.
+	EXPECT_EQ(access("* b:ro", "b", rw), ro);
+	EXPECT_EQ(access("b:ro *", "b", rw), ro);
+	EXPECT_EQ(access("b:ro *", "c", rw), rw);
+	EXPECT_EQ(refused("a b:ro", "c"), -13);
+	EXPECT_EQ(refused("a b:ro", ""), -13);
+	EXPECT_EQ(refused("*:ro", ""), -13);
+	EXPECT_EQ(refused(":ro", "a"), -13);
+	EXPECT_EQ(refused("a:rw", "a"), -13);
+	EXPECT_EQ(refused("a:ro:ro", "a"), -13);
+	EXPECT_EQ(str(name_of_key_word("a:ro")), "a");
+	EXPECT_EQ(str(name_of_key_word("ro")), "ro");
+	EXPECT_EQ(str(name_of_key_word(":ro")), "");
 }

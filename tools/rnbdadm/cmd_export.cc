@@ -236,8 +236,8 @@ std::vector<Command> export_commands()
 	    "session that may use it, or 'name*' for all that begin so; without, all may"};
 	const Option key = {
 	    opt::kKeys,
-	    "key that its clients have to have proven, 'name*' for all that begin so, '*' for any; "
-	    "without, no proof is needed"};
+	    "key that its clients have to have proven, 'name*' for all that begin so, '*' for any, "
+	    "'name:ro' for those that may read only; without, no proof is needed"};
 	const Option address = {opt::kAddresses, "address or range that all paths of its clients "
 						 "come from, or a machine by its name, of "
 						 "which all addresses are taken; without, any"};

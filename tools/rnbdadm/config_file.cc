@@ -101,7 +101,8 @@ const std::vector<ConfigKey> &config_keys()
 	     "session that the key opens, and nobody without it, or 'name*' for all that begin so",
 	     kNeeded, true},
 	    {"key", "NAME", false, false, false, true, true,
-	     "key that its clients have to have proven, 'name*' for all that begin so, * for any",
+	     "key that its clients have to have proven, 'name*' for all that begin so, * for any, "
+	     "'name:ro' for those that may read only",
 	     "none: no proof is needed"},
 	    {"address", "ADDRESS[/BITS]", false, false, false, true, true,
 	     "address or range that all paths of its clients come from, or a machine by its name: "

@@ -135,12 +135,14 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 		return trim(host.text(fmt::format("/sys/module/{}/parameters/{}", module, name)));
 	};
 	std::string port = parameter("rnbd_server", "port_nr");
+	const std::string places = parameter("rtrs_server", "listen");
 	if (trim(host.text(kRnbdServer + "/ctl/serving")) == "0")
 		findings.push_back({"server", "problem", "the server is paused: nobody can connect",
 				    "rnbdadm server resume"});
 	else if (!port.empty())
 		findings.push_back({"server", "ok",
-				    fmt::format("listens on port {} of every RDMA device", port),
+				    fmt::format("listens on port {} of {}", port,
+						places.empty() ? "every RDMA device" : places),
 				    ""});
 	bool exports = host.exists(kExports) && !host.list(kExports).empty();
 	const bool proof = parameter("rtrs_server", "auth") == "required";

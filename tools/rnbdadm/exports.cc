@@ -80,13 +80,21 @@ std::string unwanted_users(const DiskUsers &users, const ExportRequest &request)
 	return join(users.users_of(request.device_path), ", ");
 }
 
+std::string key_of_rule(const std::string &rule)
+{
+	return rule.substr(0, rnbd::name_of_key_word(view(rule)).size());
+}
+
 void check_key_rule(const std::string &text)
 {
-	const bool open = text.ends_with('*');
-	const std::string stem = text.substr(0, text.size() - open);
+	const std::string name = key_of_rule(text);
+	const bool open = name.ends_with('*');
+	const std::string stem = name.substr(0, name.size() - open);
 	if (!(open && stem.empty()) && !rtrs::check_key_name(view(stem)).ok())
-		throw Failure(Exit::Usage, fmt::format("'{}' is no name of a key", text),
-			      "it is a name, or 'name*' for all that begin so; '*' is any key");
+		throw Failure(
+		    Exit::Usage, fmt::format("'{}' is no name of a key", text),
+		    "it is a name, or 'name*' for all that begin so; '*' is any key; with "
+		    "':ro' behind it, for clients that may read only");
 }
 
 namespace {

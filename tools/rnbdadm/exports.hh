@@ -35,8 +35,11 @@ std::vector<std::string> resolved_rules(const Host &host, const std::vector<std:
 // Whether this machine may use the device of an export, too. Failure (Usage).
 void check_local_use(const std::string &text);
 
-// A key that clients have to have proven, or "name*". Failure (Usage) if it is none.
+// A key that clients have to have proven, or "name*", for reading alone with ":ro". Failure (Usage)
+// if it is none.
 void check_key_rule(const std::string &text);
+// Without the ":ro".
+std::string key_of_rule(const std::string &rule);
 
 // False for a name with a blank, at which the kernel's map_device takes it to end. Who makes an
 // export by hand may give it one.

@@ -2,6 +2,7 @@
 // Keys of this machine: those on its disk, and those that the kernel has.
 #include "keys.hh"
 
+#include "exports.hh"
 #include "text.hh"
 
 #include <algorithm>
@@ -151,8 +152,9 @@ std::vector<std::pair<std::string, std::string>> missing_keys(const Host &host,
 		return missing;
 	}
 	for (const std::string &rule : rules) {
-		const bool open = rule.ends_with('*');
-		const std::string stem = rule.substr(0, rule.size() - open);
+		const std::string wanted = key_of_rule(rule);
+		const bool open = wanted.ends_with('*');
+		const std::string stem = wanted.substr(0, wanted.size() - open);
 		if (std::any_of(names.begin(), names.end(), [&](const std::string &name) {
 			    return open ? name.starts_with(stem) : name == stem;
 		    }))

@@ -92,16 +92,20 @@ bool ConfiguredExport::permits_host(const HostAddress &host) const
 	return address_count_ == 0;
 }
 
-bool ConfiguredExport::permits(Session &session, AccessMode mode) const
+Result<AccessMode> ConfiguredExport::most_of(Session &session) const
 {
-	if (!enabled_ || !access_allowed(access_, mode) ||
-	    !session_allowed(sessions_.view(), TextView::of(session.name())) ||
-	    !key_allowed(keys_.view(), TextView::of(session.key())))
-		return false;
+	if (!enabled_ || !session_allowed(sessions_.view(), TextView::of(session.name())))
+		return err::eacces;
 	for (const Session::Host &host : session.hosts)
 		if (host.paths && !permits_host(host.address))
-			return false;
-	return true;
+			return err::eacces;
+	return access_by_key(keys_.view(), TextView::of(session.key()), access_);
+}
+
+bool ConfiguredExport::permits(Session &session, AccessMode mode) const
+{
+	const Result<AccessMode> most = most_of(session);
+	return most.ok() && access_allowed(most.value(), mode);
 }
 
 // f(), which changes rules, and then out with everybody whom they do not allow any more.
@@ -309,10 +313,11 @@ bool ConfiguredExports::see(Session &session, u32 first, Seen &seen)
 {
 	return entries_.with([&](Entries &entries) {
 		for (ConfiguredExport &e : entries) {
-			if (e.number_ < first || !e.permits(session, AccessMode::ReadOnly))
+			const Result<AccessMode> most = e.most_of(session);
+			if (e.number_ < first || !most.ok())
 				continue;
 			seen.number = e.number_;
-			seen.access = e.access_;
+			seen.access = most.value();
 			seen.name.assign(TextView::of(e.item_name()));
 			seen.device_path.assign(e.device_path_.view());
 			return true;

@@ -100,6 +100,8 @@ private:
 	friend class ConfiguredExports;
 
 	// All under the lock.
+	// The most that the session may ask for; EACCES.
+	Result<AccessMode> most_of(Session &session) const;
 	bool permits(Session &session, AccessMode mode) const;
 	bool permits_host(const HostAddress &host) const;
 	template <class F> Status change(F &&f);

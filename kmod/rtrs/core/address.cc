@@ -59,12 +59,15 @@ Status parse_pair(TextView text, u16 port, rtrs_addr_pair &pair)
 	return {};
 }
 
+// The kernel's parsers end at a colon behind an IPv4 address, too.
 Result<AddressRule> parse_rule(TextView word)
 {
 	const AddressRuleText parts = TRY(split_address_rule(word));
+	const char *const text = parts.address.data();
 	const int size = static_cast<int>(parts.address.size());
+	const char *end = nullptr;
 	u8 v4[4];
-	if (in4_pton(parts.address.data(), size, v4, -1, nullptr)) {
+	if (in4_pton(text, size, v4, -1, &end) && end == text + size) {
 		constexpr u32 kIpv4Bits = kAddressBits - kIpv4Offset;
 		if (parts.has_bits && parts.bits > kIpv4Bits)
 			return err::einval;
@@ -72,7 +75,7 @@ Result<AddressRule> parse_rule(TextView word)
 				   kIpv4Offset + (parts.has_bits ? parts.bits : kIpv4Bits)};
 	}
 	AddressRule rule{{}, parts.has_bits ? parts.bits : kAddressBits};
-	if (!in6_pton(parts.address.data(), size, rule.address.bytes, -1, nullptr))
+	if (!in6_pton(text, size, rule.address.bytes, -1, &end) || end != text + size)
 		return err::einval;
 	return rule;
 }

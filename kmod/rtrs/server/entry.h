@@ -42,17 +42,17 @@ struct rtrs_server_limits {
 int rtrs_server_set_auth(const char *text);
 const char *rtrs_server_get_auth(void);
 
+/* 0 or a negative errno; after an error nothing is left. May sleep. */
+int rtrs_server_start(const struct rtrs_server_params *params,
+		      const struct rtrs_server_limits *limits);
+
 /*
- * Where connections are taken (rtrs/pure/listen_rules.hh), from then on; for a server that has not
+ * Where connections are taken (rtrs/pure/listen_rules.hh), from then on; where no server has
  * started only whether it would do. -EINVAL, -ENOMEM, and nothing has changed. May sleep. Not
- * beside the start or the stop.
+ * beside the stop, nor beside itself.
  */
 #define RTRS_SERVER_LISTEN_SIZE 512
 int rtrs_server_set_listen(const char *text);
-
-/* 0 or a negative errno; after an error nothing is left. May sleep. */
-int rtrs_server_start(const struct rtrs_server_params *params,
-		      const struct rtrs_server_limits *limits, const char *listen);
 void rtrs_server_stop(void);
 
 #ifdef __cplusplus

@@ -92,11 +92,12 @@ bool is_forged(const rdma_cm_id &id)
 	return __builtin_memcmp(endpoint_of(said).address, path->dgid.raw, sizeof(path->dgid.raw));
 }
 
-// Whether `listen` names where it came to. The client says that address, but the connection manager
-// has found it on the port that the request came by, or there would be none.
+// Whether `listen` names where it came to. The client says that address. Over RoCE the connection
+// manager takes none that is not one of the port by which the request came; over InfiniBand it is
+// the client's word.
 bool is_served(const rdma_cm_id &id)
 {
-	const AuthEndpoint here = endpoint_of(PathEnds::of(id).server);
+	const AuthEndpoint here = endpoint_of(id.route.addr.src_addr);
 	return module_->listen.with([&](const ListenRules &rules) {
 		return rules.serves(HostAddress::of(here.address),
 				    TextView::of(dev_name(&id.device->dev)));

@@ -100,11 +100,15 @@ static char listen[RTRS_SERVER_LISTEN_SIZE];
 
 static int set_listen(const char *text, const struct kernel_param *kp)
 {
+	size_t size = strlen(text);
 	int err = rtrs_server_set_listen(text);
 
-	if (!err)
-		strscpy(listen, text, strcspn(text, "\n") + 1);
-	return err;
+	if (err)
+		return err;
+	if (size && text[size - 1] == '\n')
+		size--;
+	strscpy(listen, text, size + 1);
+	return 0;
 }
 
 static int get_listen(char *text, const struct kernel_param *kp)
@@ -122,18 +126,22 @@ MODULE_PARM_DESC(listen,
 		 "(ADDRESS/BITS) and RDMA devices (hca:NAME), up to 16 between commas; empty for "
 		 "everywhere (default: empty)");
 
-/* What is written to a parameter meets either no server yet, or one that is whole. */
 static int __init rtrs_server_init(void)
 {
-	int err;
+	int err = rtrs_server_start(&params, &limits);
 
+	if (err)
+		return err;
+	/* What was written before the start was only noted. */
 	kernel_param_lock(THIS_MODULE);
-	err = rtrs_server_start(&params, &limits, listen);
+	err = rtrs_server_set_listen(listen);
+	if (err)
+		rtrs_server_stop();
 	kernel_param_unlock(THIS_MODULE);
 	return err;
 }
 
-/* Likewise one that is whole, or none any more. */
+/* Who writes a parameter meets a server that is whole, or none. */
 static void __exit rtrs_server_exit(void)
 {
 	kernel_param_lock(THIS_MODULE);

@@ -109,8 +109,8 @@ Result<Box<ListenRules>> parse_listen(TextView text)
 Status set_listen(TextView text)
 {
 	const Box<ListenRules> rules = TRY(parse_listen(text));
-	if (module_)
-		module_->listen.with([&](ListenRules &now) { now = *rules; });
+	if (Module *m = READ_ONCE(module_))
+		m->listen.with([&](ListenRules &now) { now = *rules; });
 	return {};
 }
 
@@ -153,7 +153,7 @@ CXXRT_FOR_C int rtrs_server_set_listen(const char *text)
 }
 
 CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
-				  const rtrs_server_limits *limits, const char *listen)
+				  const rtrs_server_limits *limits)
 {
 	using namespace rtrs::server;
 	Result<Settings> s = check_params(*params);
@@ -162,11 +162,7 @@ CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
 	Result<Box<Module>> m = create_module(s.value(), *limits);
 	if (!m.ok())
 		return m.code();
-	module_ = m->release();
-	if (const Status listening = set_listen(TextView::of(listen)); !listening.ok()) {
-		rtrs_server_stop();
-		return listening.code();
-	}
+	WRITE_ONCE(module_, m->release());
 	log_info(kModuleSubject,
 		 "protocol %u.%u, max_chunk_size %u (data %u, headers %u), sess_queue_depth %u, "
 		 "always_invalidate %c",

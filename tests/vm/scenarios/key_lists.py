@@ -92,8 +92,25 @@ def exports(lab: Lab, disk: str) -> None:
         rnbd.write(lab.server, f"{one}/allowed_keys", "*")
         works(lab, "one", "vm", key="owner")
         refuses(lab, "EACCES", "one", "vm")
+        readers(lab, one)
     finally:
         lab.server.run(f"rmdir {one}")
+
+
+def readers(lab: Lab, one: str) -> None:
+    """Of one export some keys have all, others may read: beside a writer, and also what was opened to write before."""
+    rnbd.write(lab.server, f"{one}/allowed_keys", "owner guest:ro")
+    refuses(lab, "EACCES", "one", "other", key="guest")
+    reader = rnbd.map_device(lab, "one", "other", key="guest", access_mode="ro")
+    writer = rnbd.map_device(lab, "one", key="owner")
+    lab.client.run(f"dd if=/dev/zero of=/dev/{writer} bs=4k count=4 oflag=direct\n"
+                   f"dd if=/dev/{reader} of=/dev/null bs=4k count=4 iflag=direct\n"
+                   f"! dd if=/dev/zero of=/dev/{reader} bs=4k count=1 oflag=direct")
+    rnbd.write(lab.server, f"{one}/allowed_keys", "* owner:ro guest:ro")
+    rnbd.wait_until(lab.client, f"grep -qx closed /sys/block/{writer}/rnbd/state", 20, "who may no longer write")
+    rnbd.equal(rnbd.read(lab.client, f"/sys/block/{reader}/rnbd/state"), "open", "state of who reads")
+    for name in (writer, reader):
+        rnbd.unmap(lab, name)
 
 
 def folders(lab: Lab, disk: str) -> None:

@@ -8,7 +8,7 @@ from vmlab.multipath import SESSION, folder
 OURS = ("client", "server")
 PARAMETER = "/sys/module/rtrs_server/parameters/listen"
 REFUSALS = "/sys/kernel/debug/rtrs-server/refusals"
-BAD = ("300.1.1.1", "10.10.0.1/33", "fd00::/129", "rxe0", "hca:", f"hca:{'n' * 64}", "10.10.0.1,x",
+BAD = ("300.1.1.1", "10.10.0.1/33", "fd00::/129", "rxe0", "10.10.0.1:1234", "hca:", f"hca:{'n' * 64}", "10.10.0.1,x",
        ",".join(f"10.10.0.{n}" for n in range(17)), "x" * 600)
 
 
@@ -35,7 +35,8 @@ def run(lab: Lab) -> None:
     # A path that is there stays, and does not come back.
     listen(lab, "hca:rxe1")
     rnbd.equal(states(lab), ["connected", "connected"], "paths after the list has changed")
-    rnbd.check(rnbd.write_error(lab.client, f"{folder(lab, 0)}/reconnect", "1"), "a path came back where nobody listens")
+    rnbd.check(rnbd.write_error(lab.client, f"{folder(lab, 0)}/reconnect", "1"),
+               "a path came back where nobody listens")
     rnbd.equal(states(lab), ["disconnected", "connected"], "paths after a reconnect")
     lab.client.run(f"dd if=/dev/{name} of=/dev/null bs=4k count=16 iflag=direct")
     listen(lab, "")
@@ -47,16 +48,20 @@ def run(lab: Lab) -> None:
 
 
 def lies(lab: Lab, disk: str) -> None:
-    """Who says that he connects to an address that is served has to come by the port that has it."""
+    """Who says that he connects to an address that is served has to come by the port that has it: the kernel sees to that,
+    so the server is not even asked."""
     listen(lab, lab.server.address(1))
+    text = rnbd.map_text(lab, disk)
     forge = lab.client.put(lab.modules_of("client") / "tests/misdeeds/forge_address.ko")
+    before = refused(lab)
     lab.client.run(f"insmod {forge} server={lab.server.address(1)}")
     try:
-        text = rnbd.map_text(lab, disk)
         rnbd.check(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text, 90), "a lie opened another address")
     finally:
         lab.client.run("rmmod forge_address")
+    rnbd.equal(refused(lab), before, "what the server has refused of lies")
     rnbd.check(rnbd.write_error(lab.client, f"{rnbd.CTL}/map_device", text, 90), "the truth opened another address")
+    rnbd.check(refused(lab) > before, "the truth was not refused by the server")
     rnbd.unmap(lab, rnbd.map_device(lab, disk, nics=(1,)))
 
 

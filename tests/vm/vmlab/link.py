@@ -109,6 +109,8 @@ class Cable:
 
     def close(self) -> None:
         for end in self.ends:
+            end.plug()
+        for end in self.ends:
             end.close()
 
 

@@ -41,7 +41,7 @@ TEST(RnbdadmExport, SetChangesWhatIsNamed)
 	host.writes.clear();
 	EXPECT_EQ(run_line(host, "server export set vm1 --key web-1 --key backup*:ro").code, 0);
 	EXPECT_EQ(host.writes,
-		  std::vector<std::string>{kFolder + "allowed_keys <- web-1 backup*:ro"});
+		  std::vector<std::string>{kFolder + "allowed_keys <- backup*:ro web-1"});
 	for (const char *bad : {":ro", "a:rw", "a:ro:ro", "a:1"})
 		EXPECT_EQ(run_line(host, std::string("server export set vm1 --key ") + bad).code, 2)
 		    << bad;
@@ -378,4 +378,56 @@ TEST(RnbdadmExport, LocalUse)
 	host.put("/etc/rnbd/rnbd.conf",
 		 "[export vm1]\ndevice = /dev/vg0/vm1\nlocal-use = exclusive");
 	EXPECT_TRUE(has(run_line(host, "diff").out, "local-use"));
+}
+
+// What keeps clients from an export, and what its rules say to one of them.
+TEST(RnbdadmExport, Explain)
+{
+	FakeHost host;
+	host.server();
+	host.put("/dev/vg0/vm1", "");
+	host.disks.push_back("/dev/vg0/vm1");
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "Y");
+	const auto explain = [&](const std::string &more, int code) {
+		const Outcome o = run_line(host, "server export explain vm1" + more);
+		EXPECT_EQ(o.code, code) << more << "\n" << o.out << o.err;
+		return o.out;
+	};
+	EXPECT_TRUE(has(explain("", 0), "export vm1: rw, open by 1 sessions"));
+	host.put("/sys/class/rnbd-server/ctl/devices/mapper!vm/sessions/alpha/mapping_path", "vm1");
+	EXPECT_TRUE(
+	    has(explain("", 0), "session alpha: has it open, rw; from ip:10.0.0.2 by mlx5_0"));
+	host.put(kFolder + "denied", "3");
+	EXPECT_TRUE(has(explain("", 0), "refusals: 3 times"));
+
+	const std::string good = " --session alpha --from 10.0.0.2";
+	EXPECT_TRUE(has(explain(good, 0), "client: it may ask for rw at the most"));
+	EXPECT_TRUE(has(explain(" --session gamma", 12), "session gamma is none of: alpha beta"));
+	EXPECT_TRUE(
+	    has(explain(" --from 10.0.0.4", 12), "10.0.0.4 is none of: 10.0.0.0/30 fd00::2"));
+	EXPECT_TRUE(has(explain(" --from fd00::2", 0), "at the most"));
+	EXPECT_TRUE(has(explain(" --from ::ffff:10.0.0.1", 0), "at the most"));
+	EXPECT_EQ(run_line(host, "server export explain vm1 --from 10.0.0").code, 2);
+	host.put(kFolder + "allowed_keys", "web-* backup:ro");
+	EXPECT_TRUE(has(explain(good, 12), "it has to prove one of: web-* backup:ro"));
+	EXPECT_TRUE(has(explain(good + " --key other", 12), "key other is none of"));
+	EXPECT_TRUE(has(explain(good + " --key backup", 12), "it may ask for ro at the most"))
+	    << "the key that is not there is a problem of its own";
+
+	host.put(kFolder + "allowed_keys", "");
+	host.put("/sys/module/rtrs_server/parameters/listen", "10.0.0.1");
+	EXPECT_TRUE(has(explain("", 0), "listens on port 1234 of 10.0.0.1"));
+	host.put(kFolder + "local_use", "shared");
+	host.put(kFolder + "enable", "0");
+	EXPECT_TRUE(has(explain("", 12), "disabled: no client can open it"));
+	host.put(kFolder + "enable", "1");
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "N");
+	EXPECT_TRUE(has(explain("", 12), "clients can open /dev/vg0/vm1 by its path"));
+	host.put("/sys/module/rnbd_server/parameters/exports_only", "Y");
+	host.disks.clear();
+	EXPECT_TRUE(has(explain("", 12), "/dev/vg0/vm1 is no block device"));
+	host.drop("/dev/vg0/vm1");
+	EXPECT_TRUE(has(explain("", 12), "/dev/vg0/vm1 is not there"));
+	host.put("/sys/class/rnbd-server/ctl/serving", "0");
+	EXPECT_TRUE(has(explain("", 12), "the server is paused"));
 }

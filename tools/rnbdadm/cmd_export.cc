@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // server export ...: what this machine offers by name, and to whom.
 #include "bypass.hh"
+#include "diagnosis.hh"
 #include "exports.hh"
 #include "keys.hh"
 #include "mapping.hh"
@@ -90,6 +91,20 @@ Exit export_show(Call &call)
 {
 	print_one(call.out, kExportKind, to_json(one_export(call, call.arguments[0])), call.style);
 	return Exit::Done;
+}
+
+Exit export_explain(Call &call)
+{
+	const Export e = one_export(call, call.arguments[0]);
+	std::optional<ExportClient> client;
+	if (call.has(opt::kSession) || call.has(opt::kKey) || call.has(opt::kFrom))
+		client = ExportClient{call.value(opt::kSession), call.value(opt::kKey),
+				      call.value(opt::kFrom)};
+	if (client && !client->address.empty())
+		check_address_rule(client->address);
+	const std::vector<Finding> findings = explain_export(call.host, e, client);
+	print_findings(call, findings);
+	return has_problem(findings) ? Exit::Differs : Exit::Done;
 }
 
 // Rules as they are, where the command line does not say another one.
@@ -258,6 +273,23 @@ std::vector<Command> export_commands()
 	     {{"rnbdadm server export show vm1", ""}},
 	     &kExportKind,
 	     export_show},
+	    {"server export explain",
+	     "say why clients cannot have an export, and what to do next",
+	     "Looks at the server, the export, its device, the keys that it asks for, the sessions "
+	     "that have it open and the refusals so far. With --session, --key or --from it says "
+	     "what "
+	     "the rules say to such a client: one that has proven that key, or none, and comes "
+	     "from "
+	     "that address. Exits with 12 if there is a problem.",
+	     {name},
+	     {{opt::kSession, "name of the client's session"},
+	      {opt::kKey, "key that it has proven"},
+	      {opt::kFrom, "address that it comes from"}},
+	     {{"rnbdadm server export explain vm1", ""},
+	      {"rnbdadm server export explain vm1 --session host7 --key host7 --from 192.0.2.7",
+	       "would host7 get it?"}},
+	     &kFindingKind,
+	     export_explain},
 	    {"server export add",
 	     "offer a block device to clients by a name",
 	     "Clients map it by NAME and do not learn where it lies. The export lasts until it is "

@@ -71,7 +71,8 @@ const char *group_summary(const std::string &group)
 	    {"server", "the server's side: list, show, close, disconnect, pause, resume, "
 		       "reservations, clear-reservations, export "
 		       "list|show|add|set|enable|disable|remove, key list|set|remove"},
-	    {"server export", "exports by name: list, show, add, set, enable, disable, remove"},
+	    {"server export",
+	     "exports by name: list, show, explain, add, set, enable, disable, remove"},
 	    {"server key", "names of sessions that keys open: list, set, remove"},
 	    {"key",
 	     "keys by which machines prove who they are: generate, add, list, show-fingerprint, "

@@ -21,6 +21,16 @@ void print_findings(Call &call, const std::vector<Finding> &findings);
 std::vector<Finding> explain_device(const Host &host, const Device &device);
 // Of a session with all of its devices and paths.
 std::vector<Finding> explain_session(const Host &host, const Session &session);
+// A client as it would ask for an export; what is empty is not said of it, but a key: it has none.
+struct ExportClient {
+	std::string session;
+	std::string key;
+	std::string address;
+};
+// Of an export of this machine; what its rules say to a client, if there is one. Failure (Usage) if
+// its address is none.
+std::vector<Finding> explain_export(const Host &host, const Export &e,
+				    const std::optional<ExportClient> &client);
 std::vector<Finding> examine_host(const Host &host);
 void examine_module_files(const Host &host, std::vector<Finding> &findings);
 

@@ -102,6 +102,7 @@ inline constexpr FlagKey kShrink{"shrink"};
 inline constexpr ListKey kClients{"client", 0, "SESSION"};
 inline constexpr ListKey kKeys{"key", 0, "KEY", "key"};
 inline constexpr ListKey kAddresses{"address", 0, "ADDRESS[/BITS]"};
+inline constexpr TextKey kFrom{"from", 0, "ADDRESS"};
 inline constexpr TextKey kLocalUse{"local-use", 0, "MODE", "exclusive|shared"};
 inline constexpr FlagKey kAnyClient{"any-client"};
 inline constexpr FlagKey kAnyKey{"any-key"};

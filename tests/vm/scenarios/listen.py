@@ -48,7 +48,7 @@ def run(lab: Lab) -> None:
 
 
 def lies(lab: Lab, disk: str) -> None:
-    """Who says that he connects to an address that is served has to come by the port that has it: the kernel sees to that,
+    """Who says that he connects to a served address has to come by the port that has it: the kernel sees to that,
     so the server is not even asked."""
     listen(lab, lab.server.address(1))
     text = rnbd.map_text(lab, disk)

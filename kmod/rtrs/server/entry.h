@@ -47,11 +47,12 @@ int rtrs_server_start(const struct rtrs_server_params *params,
 		      const struct rtrs_server_limits *limits);
 
 /*
- * Where connections are taken (rtrs/pure/listen_rules.hh), from then on; where no server has
- * started only whether it would do. -EINVAL, -ENOMEM, and nothing has changed. May sleep. Not
- * beside the stop, nor beside itself.
+ * Where connections are taken (rtrs/pure/listen_rules.hh): whether a list would do, at any time;
+ * and one for what comes from then on, between start and stop, one at a time. -EINVAL, -ENOMEM, and
+ * nothing has changed. May sleep.
  */
 #define RTRS_SERVER_LISTEN_SIZE 512
+int rtrs_server_check_listen(const char *text);
 int rtrs_server_set_listen(const char *text);
 void rtrs_server_stop(void);
 

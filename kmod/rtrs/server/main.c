@@ -95,13 +95,14 @@ MODULE_PARM_DESC(auth,
 		 "Whether clients have to prove who they are by a key: off, optional (where one "
 		 "offers it, and there are keys) or required (default: optional)");
 
-/* Under the lock of the module's parameters. */
+/* Both under the lock of the module's parameters. */
 static char listen[RTRS_SERVER_LISTEN_SIZE];
+static bool running;
 
 static int set_listen(const char *text, const struct kernel_param *kp)
 {
 	size_t size = strlen(text);
-	int err = rtrs_server_set_listen(text);
+	int err = running ? rtrs_server_set_listen(text) : rtrs_server_check_listen(text);
 
 	if (err)
 		return err;
@@ -126,27 +127,37 @@ MODULE_PARM_DESC(listen,
 		 "(ADDRESS/BITS) and RDMA devices (hca:NAME), up to 16 between commas; empty for "
 		 "everywhere (default: empty)");
 
+/* That is all that is done under the lock: a server's end takes locks that files are read under. */
+static int set_running(bool now)
+{
+	int err;
+
+	kernel_param_lock(THIS_MODULE);
+	running = now;
+	/* What was written before the start was only noted. */
+	err = now ? rtrs_server_set_listen(listen) : 0;
+	kernel_param_unlock(THIS_MODULE);
+	return err;
+}
+
 static int __init rtrs_server_init(void)
 {
 	int err = rtrs_server_start(&params, &limits);
 
 	if (err)
 		return err;
-	/* What was written before the start was only noted. */
-	kernel_param_lock(THIS_MODULE);
-	err = rtrs_server_set_listen(listen);
-	if (err)
+	err = set_running(true);
+	if (err) {
+		set_running(false);
 		rtrs_server_stop();
-	kernel_param_unlock(THIS_MODULE);
+	}
 	return err;
 }
 
-/* Who writes a parameter meets a server that is whole, or none. */
 static void __exit rtrs_server_exit(void)
 {
-	kernel_param_lock(THIS_MODULE);
+	set_running(false);
 	rtrs_server_stop();
-	kernel_param_unlock(THIS_MODULE);
 }
 
 module_init(rtrs_server_init);

@@ -109,8 +109,7 @@ Result<Box<ListenRules>> parse_listen(TextView text)
 Status set_listen(TextView text)
 {
 	const Box<ListenRules> rules = TRY(parse_listen(text));
-	if (Module *m = READ_ONCE(module_))
-		m->listen.with([&](ListenRules &now) { now = *rules; });
+	module_->listen.with([&](ListenRules &now) { now = *rules; });
 	return {};
 }
 
@@ -146,9 +145,14 @@ CXXRT_FOR_C const char *rtrs_server_get_auth()
 	return to_text(rtrs::server::auth_policy());
 }
 
-CXXRT_FOR_C int rtrs_server_set_listen(const char *text)
+CXXRT_FOR_C int rtrs_server_check_listen(const char *text)
 {
 	static_assert(RTRS_SERVER_LISTEN_SIZE == rtrs::kMaxListenText + 1);
+	return rtrs::server::parse_listen(TextView::of(text)).code();
+}
+
+CXXRT_FOR_C int rtrs_server_set_listen(const char *text)
+{
 	return rtrs::server::set_listen(TextView::of(text)).code();
 }
 
@@ -162,7 +166,7 @@ CXXRT_FOR_C int rtrs_server_start(const rtrs_server_params *params,
 	Result<Box<Module>> m = create_module(s.value(), *limits);
 	if (!m.ok())
 		return m.code();
-	WRITE_ONCE(module_, m->release());
+	module_ = m->release();
 	log_info(kModuleSubject,
 		 "protocol %u.%u, max_chunk_size %u (data %u, headers %u), sess_queue_depth %u, "
 		 "always_invalidate %c",

@@ -177,6 +177,9 @@ def discovering(lab: Lab, client: Admin, server: Admin, disk: str) -> None:
         rnbd.equal([row["here"] for row in client.json("discover asks", "discovered")], [True, True], "what asks has")
         rnbd.equal([d["access"] for d in client.json("list", "devices")], ["rw", "ro"], "access of both")
         rnbd.equal(client.json("session show stores", "session")["name"], "asks", "the session that leads to stores")
+        # This server serves paths, too, which is a problem of its own.
+        said = server.run(f"server export explain two --session asks --from {lab.client.address()}", 12)
+        rnbd.check("it may ask for ro at the most" in said and "session asks: has it open, ro" in said, said)
         client.run("path disconnect stores --force")
         client.run("recover stores")
         rnbd.equal([p["state"] for p in client.json("path list stores", "paths")], ["connected"], "its path")

@@ -21,6 +21,10 @@ void print_findings(Call &call, const std::vector<Finding> &findings);
 std::vector<Finding> explain_device(const Host &host, const Device &device);
 // Of a session with all of its devices and paths.
 std::vector<Finding> explain_session(const Host &host, const Session &session);
+// Of a module that is loaded; "" if it has no such parameter.
+std::string module_parameter(const Host &host, const char *module, const char *name);
+// Whether and where the server that is loaded takes connections.
+void judge_serving(const Host &host, std::vector<Finding> &findings);
 // A client as it would ask for an export; what is empty is not said of it, but a key: it has none.
 struct ExportClient {
 	std::string session;

@@ -131,21 +131,9 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 {
 	if (!server_loaded(host))
 		return;
-	auto parameter = [&](const char *module, const char *name) {
-		return trim(host.text(fmt::format("/sys/module/{}/parameters/{}", module, name)));
-	};
-	std::string port = parameter("rnbd_server", "port_nr");
-	const std::string places = parameter("rtrs_server", "listen");
-	if (trim(host.text(kRnbdServer + "/ctl/serving")) == "0")
-		findings.push_back({"server", "problem", "the server is paused: nobody can connect",
-				    "rnbdadm server resume"});
-	else if (!port.empty())
-		findings.push_back({"server", "ok",
-				    fmt::format("listens on port {} of {}", port,
-						places.empty() ? "every RDMA device" : places),
-				    ""});
+	judge_serving(host, findings);
 	bool exports = host.exists(kExports) && !host.list(kExports).empty();
-	const bool proof = parameter("rtrs_server", "auth") == "required";
+	const bool proof = module_parameter(host, "rtrs_server", "auth") == "required";
 	const char *whoever =
 	    proof ? "every machine with a key" : "every machine that reaches this one";
 	std::vector<std::string> passed;
@@ -213,8 +201,8 @@ void examine_server(const Host &host, std::vector<Finding> &findings)
 		     fmt::format("{} by name; while there is one, rnbd_server cannot be unloaded",
 				 host.list(kExports).size()),
 		     ""});
-	Number chunk = parse_number(parameter("rtrs_server", "max_chunk_size"));
-	Number depth = parse_number(parameter("rtrs_server", "sess_queue_depth"));
+	Number chunk = parse_number(module_parameter(host, "rtrs_server", "max_chunk_size"));
+	Number depth = parse_number(module_parameter(host, "rtrs_server", "sess_queue_depth"));
 	if (!chunk || !depth)
 		return;
 	Number total;
@@ -296,6 +284,27 @@ void examine_config(const Host &host, std::vector<Finding> &findings)
 }
 
 } // namespace
+
+std::string module_parameter(const Host &host, const char *module, const char *name)
+{
+	return trim(host.text(fmt::format("/sys/module/{}/parameters/{}", module, name)));
+}
+
+void judge_serving(const Host &host, std::vector<Finding> &findings)
+{
+	const std::string port = module_parameter(host, "rnbd_server", "port_nr");
+	const std::string places = module_parameter(host, "rtrs_server", "listen");
+	if (trim(host.text(kRnbdServer + "/ctl/serving")) == "0")
+		findings.push_back({"server", "problem", "the server is paused: nobody can connect",
+				    "rnbdadm server resume"});
+	else if (!port.empty())
+		findings.push_back(
+		    {"server", "ok",
+		     fmt::format("listens on port {} of {}", port,
+				 places.empty() ? "every RDMA device"
+						: places + " alone (rtrs_server's listen)"),
+		     ""});
+}
 
 std::vector<Finding> examine_host(const Host &host)
 {

@@ -16,11 +16,6 @@ namespace rnbdadm {
 
 namespace {
 
-std::string parameter(const Host &host, const char *module, const char *name)
-{
-	return trim(host.text(fmt::format("/sys/module/{}/parameters/{}", module, name)));
-}
-
 // A rule or an address, of which check_address_rule() has made a normal text.
 rtrs::AddressRule rule_of(const std::string &normal)
 {
@@ -42,28 +37,17 @@ rtrs::AddressRule rule_of(const std::string &normal)
 	return rule;
 }
 
+// What the kernel has taken as a rule, and is written in a way that is not known here, is left out.
 bool comes_from(const std::string &rules, const std::string &address)
 {
 	const rtrs::HostAddress host = rule_of(check_address_rule(address)).address;
-	bool any = false;
-	for (const std::string &rule : split(rules)) {
-		any = true;
-		if (rule_of(check_address_rule(rule)).matches(host))
-			return true;
-	}
-	return !any;
-}
-
-Finding judge_server(const Host &host)
-{
-	if (trim(host.text(kRnbdServer + "/ctl/serving")) == "0")
-		return {"server", "problem", "the server is paused: nobody can connect",
-			"rnbdadm server resume"};
-	const std::string places = parameter(host, "rtrs_server", "listen");
-	return {"server", places.empty() ? "ok" : "note",
-		fmt::format("listens on port {} of {}", parameter(host, "rnbd_server", "port_nr"),
-			    places.empty() ? "every RDMA device" : places),
-		places.empty() ? "" : "elsewhere clients find nobody: rtrs_server's listen"};
+	for (const std::string &rule : split(rules))
+		try {
+			if (rule_of(check_address_rule(rule)).matches(host))
+				return true;
+		} catch (const Failure &) {
+		}
+	return split(rules).empty();
 }
 
 Finding judge_device(const Host &host, const Export &e)
@@ -91,7 +75,7 @@ void judge_keys(const Host &host, const Export &e, std::vector<Finding> &finding
 	const std::vector<std::string> keys = split(e.keys.value_or(""));
 	for (const auto &[what, advice] : missing_keys(host, keys))
 		findings.push_back({"keys", "problem", what, advice});
-	if (!keys.empty() && parameter(host, "rtrs_server", "auth") == "off")
+	if (!keys.empty() && module_parameter(host, "rtrs_server", "auth") == "off")
 		findings.push_back({"keys", "problem",
 				    "it wants a proof, and rtrs_server takes none (auth=off)",
 				    "echo optional > /sys/module/rtrs_server/parameters/auth"});
@@ -140,12 +124,8 @@ Finding judge_client(const Export &e, const ExportClient &client)
 		stranger = fmt::format("session {} is none of: {}", client.session, *e.clients);
 	else if (!client.address.empty() && !comes_from(e.addresses.value_or(""), client.address))
 		stranger = fmt::format("{} is none of: {}", client.address, *e.addresses);
-	const auto modes = {rnbd::AccessMode::ReadOnly, rnbd::AccessMode::ReadWrite,
-			    rnbd::AccessMode::Migration, rnbd::AccessMode::Shared};
-	rnbd::AccessMode most = rnbd::AccessMode::ReadWrite;
-	for (rnbd::AccessMode mode : modes)
-		if (e.access == rnbd::to_text(mode))
-			most = mode;
+	const auto mode = rnbd::parse_access_mode(view(e.access));
+	const rnbd::AccessMode most = mode.ok() ? mode.value() : rnbd::AccessMode::ReadWrite;
 	const auto access = rnbd::access_by_key(view(e.keys.value_or("")), view(client.key), most);
 	if (stranger.empty() && !access.ok())
 		stranger = client.key.empty()
@@ -163,7 +143,8 @@ Finding judge_client(const Export &e, const ExportClient &client)
 std::vector<Finding> explain_export(const Host &host, const Export &e,
 				    const std::optional<ExportClient> &client)
 {
-	std::vector<Finding> findings = {judge_server(host)};
+	std::vector<Finding> findings;
+	judge_serving(host, findings);
 	const std::string what =
 	    fmt::format("{}, open by {} sessions", e.access, e.users.value_or(0));
 	if (e.enabled == "0")

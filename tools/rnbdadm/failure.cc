@@ -106,13 +106,12 @@ const Words kCommon[] = {
     {ECONNREFUSED,
      {},
      "nobody listens there: is rnbd_server loaded, with this port, and does rtrs_server's listen "
-     "name "
-     "the address?"},
+     "name the address?"},
     {ECONNRESET,
      {},
      "the server rejected the connection: rnbd_server is not loaded there, has another port or "
-     "listens on other addresses (rtrs_server's listen), or a "
-     "machine with another address has a session of that name"},
+     "listens on other addresses (rtrs_server's listen), or a machine with another address has a "
+     "session of that name"},
     {ECONNABORTED, {}, "the connection broke while it was set up"},
     {ENOTCONN, {}, "no path of the session is connected"},
     {EHOSTUNREACH, {}, "there is no route to the server, or no RDMA device leads there"},

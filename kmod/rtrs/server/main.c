@@ -127,7 +127,7 @@ MODULE_PARM_DESC(listen,
 		 "(ADDRESS/BITS) and RDMA devices (hca:NAME), up to 16 between commas; empty for "
 		 "everywhere (default: empty)");
 
-/* That is all that is done under the lock: a server's end takes locks that files are read under. */
+/* The lock of the parameters is held for no more: the end of a server takes configfs's locks. */
 static int set_running(bool now)
 {
 	int err;

@@ -38,6 +38,7 @@ def run(lab: Lab) -> None:
     rnbd.check(rnbd.write_error(lab.client, f"{folder(lab, 0)}/reconnect", "1"),
                "a path came back where nobody listens")
     rnbd.equal(states(lab), ["disconnected", "connected"], "paths after a reconnect")
+    rnbd.equal(rnbd.read(lab.client, f"{folder(lab, 0)}/last_reason"), "nobody listens", "what the client was told")
     lab.client.run(f"dd if=/dev/{name} of=/dev/null bs=4k count=16 iflag=direct")
     listen(lab, "")
     rnbd.write(lab.client, f"{folder(lab, 0)}/reconnect", "1")

@@ -210,8 +210,8 @@ def seeds():
     for name, text in texts.items():
         yield "text_input", name, text.encode()
 
-    yield "send_ledger", "plain", bytes([3, 60, 16]) + bytes(range(4)) * 16
-    yield "send_ledger", "mixed", bytes([3, 9, 2]) + bytes([0x41, 0x02, 0x80, 0x21, 0x81, 0x03] * 8)
+    yield "sq_accounting", "plain", bytes([3, 60, 16]) + bytes(range(4)) * 16
+    yield "sq_accounting", "mixed", bytes([3, 9, 2]) + bytes([0x41, 0x02, 0x80, 0x21, 0x81, 0x03] * 8)
 
 
 def main():

@@ -92,7 +92,7 @@ TEST(Reservations, WhatIsRefused)
 	}
 }
 
-TEST(Reservations, Mirror)
+TEST(Reservations, PersistentBackend)
 {
 	EXPECT_EQ(mirrored(Type::None), Type::None);
 	for (Type t : kTypes) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 // What a server remembers of its devices: who knows of a cache, and what was lost.
-#include <rnbd/pure/cache_news.hh>
-#include <rnbd/pure/losses.hh>
+#include <rnbd/pure/write_cache_notice.hh>
+#include <rnbd/pure/lost_flushes.hh>
 #include <rnbd/pure/machine_id.hh>
 
 using namespace rnbd;
 
-TEST(CacheNews, AsOpenTold)
+TEST(WriteCacheNotice, AsOpenTold)
 {
-	EXPECT_FALSE(CacheNews(true).unaware());
-	EXPECT_TRUE(CacheNews(false).unaware());
+	EXPECT_FALSE(WriteCacheNotice(true).unaware());
+	EXPECT_TRUE(WriteCacheNotice(false).unaware());
 }
 
-TEST(CacheNews, KnownWhenTheAnswerWasFollowed)
+TEST(WriteCacheNotice, KnownWhenTheAnswerWasFollowed)
 {
-	CacheNews news(false);
+	WriteCacheNotice news(false);
 	news.tells(false, 6);
 	news.followed(6);
 	EXPECT_TRUE(news.unaware()) << "no cache was told of";
@@ -31,18 +31,18 @@ TEST(CacheNews, KnownWhenTheAnswerWasFollowed)
 	EXPECT_FALSE(news.unaware());
 }
 
-TEST(CacheNews, TheFirstAnswerThatToldOfItIsEnough)
+TEST(WriteCacheNotice, TheFirstAnswerThatToldOfItIsEnough)
 {
-	CacheNews news(false);
+	WriteCacheNotice news(false);
 	news.tells(true, 7);
 	news.tells(true, 8);
 	news.followed(7);
 	EXPECT_FALSE(news.unaware());
 }
 
-TEST(CacheNews, AnAnswerThatToldOtherwiseInBetween)
+TEST(WriteCacheNotice, AnAnswerThatToldOtherwiseInBetween)
 {
-	CacheNews news(false);
+	WriteCacheNotice news(false);
 	news.tells(true, 7);
 	news.tells(false, 8);
 	news.tells(true, 9);
@@ -54,9 +54,9 @@ TEST(CacheNews, AnAnswerThatToldOtherwiseInBetween)
 	EXPECT_FALSE(news.unaware());
 }
 
-TEST(CacheNews, ACacheThatGoesAndComes)
+TEST(WriteCacheNotice, ACacheThatGoesAndComes)
 {
-	CacheNews news(true);
+	WriteCacheNotice news(true);
 	news.tells(true, 1);
 	EXPECT_FALSE(news.unaware());
 	news.tells(false, 2);
@@ -66,11 +66,11 @@ TEST(CacheNews, ACacheThatGoesAndComes)
 	EXPECT_FALSE(news.unaware());
 }
 
-TEST(CacheNews, SerialsGoRound)
+TEST(WriteCacheNotice, SerialsGoRound)
 {
 	EXPECT_EQ(next_serial(0), 1u);
 	EXPECT_EQ(next_serial(0xffffffff), 1u);
-	CacheNews news(false);
+	WriteCacheNotice news(false);
 	news.tells(true, 0xffffffff);
 	news.followed(0xfffffffe);
 	EXPECT_TRUE(news.unaware());
@@ -78,9 +78,9 @@ TEST(CacheNews, SerialsGoRound)
 	EXPECT_FALSE(news.unaware());
 }
 
-TEST(Losses, OfOneDiskAlone)
+TEST(LostFlushes, OfOneDiskAlone)
 {
-	Losses losses;
+	LostFlushes losses;
 	const DiskKey a = DiskKey::of(TextView("naa.1")), b = DiskKey::of("naa.2");
 	const u32 before = losses.of(a);
 	losses.add(a);
@@ -92,10 +92,10 @@ TEST(Losses, OfOneDiskAlone)
 	EXPECT_NE(losses.of(a), before);
 }
 
-TEST(Losses, WhatIsLeftForTheNextLoad)
+TEST(LostFlushes, WhatIsLeftForTheNextLoad)
 {
-	alignas(Losses) unsigned char memory[sizeof(Losses)] = {};
-	Losses &losses = *reinterpret_cast<Losses *>(memory);
+	alignas(LostFlushes) unsigned char memory[sizeof(LostFlushes)] = {};
+	LostFlushes &losses = *reinterpret_cast<LostFlushes *>(memory);
 	EXPECT_FALSE(losses.any());
 	EXPECT_EQ(losses.of({7}), 0u);
 	losses.add({7});
@@ -111,7 +111,7 @@ TEST(Losses, WhatIsLeftForTheNextLoad)
 	EXPECT_EQ(losses.of({7}), before + 1);
 }
 
-TEST(Losses, DisksAreKnownByTheirIdentity)
+TEST(LostFlushes, DisksAreKnownByTheirIdentity)
 {
 	EXPECT_EQ(DiskKey::of(TextView("")).value, 0xcbf29ce484222325u);
 	EXPECT_EQ(DiskKey::of(TextView("a")).value, 0xaf63dc4c8601ec8cu);
@@ -119,11 +119,11 @@ TEST(Losses, DisksAreKnownByTheirIdentity)
 	EXPECT_FALSE(DiskKey::of(TextView("sda")) == DiskKey::of("sdb"));
 }
 
-TEST(Losses, MoreDisksThanPlaces)
+TEST(LostFlushes, MoreDisksThanPlaces)
 {
-	Losses losses;
+	LostFlushes losses;
 	const u32 untouched = losses.of({999});
-	for (u32 i = 0; i < Losses::kPlaces; i++)
+	for (u32 i = 0; i < LostFlushes::kPlaces; i++)
 		losses.add({i});
 	losses.add({3});
 	const u32 once = losses.of({0}), twice = losses.of({3});

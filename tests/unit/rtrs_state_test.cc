@@ -127,15 +127,15 @@ TEST(ReconnectBackoff, NobodyWhoAnswersIsNoReasonToWait)
 	EXPECT_EQ(backoff.next(30000, 0), 1000u);
 }
 
-TEST(AnswerPatience, GrowsToTheTimeout)
+TEST(AnswerTimeout, GrowsToTheTimeout)
 {
-	AnswerPatience patience;
+	AnswerTimeout timeout;
 	for (u32 i = 0; i < 6; i++)
-		EXPECT_EQ(patience.next(), 1500u);
+		EXPECT_EQ(timeout.next(), 1500u);
 	for (u32 ms : {3000, 6000, 12000, 24000, 30000, 30000})
-		EXPECT_EQ(patience.next(), ms);
-	patience.reset();
-	EXPECT_EQ(patience.next(), 1500u);
+		EXPECT_EQ(timeout.next(), ms);
+	timeout.reset();
+	EXPECT_EQ(timeout.next(), 1500u);
 }
 
 TEST(PortEvents, EveryState)
@@ -185,9 +185,9 @@ TEST(ServerPathState, AllPairs)
 	EXPECT_EQ(texts.size(), kServerPathStates);
 }
 
-TEST(AddressPatience, ShortFirstAndASecondAtMost)
+TEST(AddressTimeout, ShortFirstAndASecondAtMost)
 {
-	AddressPatience p;
+	AddressTimeout p;
 	for (u32 ms : {100, 200, 400, 800, 1000, 1000})
 		EXPECT_EQ(p.next(), ms);
 }

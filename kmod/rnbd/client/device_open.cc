@@ -21,12 +21,12 @@ u32 Device::start_open()
 // ETIMEDOUT: the server's disk hangs, or the server has lost the question. Only who waits gives up.
 Status Device::await_open(u32 number)
 {
-	constexpr unsigned int kPatienceMs = 60'000;
+	constexpr unsigned int kTimeoutMs = 60'000;
 	auto ended = [&] {
 		return opens_.with(
 		    [&](Opens &o) { return static_cast<int>(o.ended - number) >= 0; });
 	};
-	TRY(changed_.wait_killable_for(msecs_to_jiffies(kPatienceMs), [&] {
+	TRY(changed_.wait_killable_for(msecs_to_jiffies(kTimeoutMs), [&] {
 		return state() == DeviceState::Unmapped || ended();
 	}));
 	if (!ended())

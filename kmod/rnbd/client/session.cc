@@ -150,8 +150,8 @@ Status Session::introduce()
 
 void Session::await_introduction()
 {
-	constexpr unsigned int kPatienceMs = 8'000;
-	static_cast<void>(introductions_.wait_killable_for(msecs_to_jiffies(kPatienceMs), [&] {
+	constexpr unsigned int kTimeoutMs = 8'000;
+	static_cast<void>(introductions_.wait_killable_for(msecs_to_jiffies(kTimeoutMs), [&] {
 		return READ_ONCE(introduced_) || READ_ONCE(closing_) || module_.stopping();
 	}));
 }

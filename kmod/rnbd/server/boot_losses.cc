@@ -9,7 +9,8 @@ namespace rnbd::server {
 Status BootLosses::create()
 {
 	bool of_others = false;
-	auto *losses = static_cast<Losses *>(rnbd_server_boot_record(sizeof(Losses), &of_others));
+	auto *losses =
+	    static_cast<LostFlushes *>(rnbd_server_boot_record(sizeof(LostFlushes), &of_others));
 	if (!losses)
 		return err::enomem;
 	if (of_others) {
@@ -17,13 +18,13 @@ Status BootLosses::create()
 				   "they count for every disk");
 		losses->add_unknown();
 	}
-	losses_.with([&](Losses *&l) { l = losses; });
+	losses_.with([&](LostFlushes *&l) { l = losses; });
 	return {};
 }
 
 BootLosses::~BootLosses()
 {
-	if (losses_.with([](const Losses *l) { return l && !l->any(); }))
+	if (losses_.with([](const LostFlushes *l) { return l && !l->any(); }))
 		rnbd_server_drop_boot_record();
 }
 

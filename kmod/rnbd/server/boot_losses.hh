@@ -6,7 +6,7 @@
 #include <cxxrt/guarded.hh>
 #include <cxxrt/lock.hh>
 #include <cxxrt/result.hh>
-#include <rnbd/pure/losses.hh>
+#include <rnbd/pure/lost_flushes.hh>
 
 namespace rnbd::server {
 
@@ -21,21 +21,21 @@ public:
 	// All of them may sleep.
 	void add(DiskKey disk)
 	{
-		losses_.with([&](Losses *l) { l->add(disk); });
+		losses_.with([&](LostFlushes *l) { l->add(disk); });
 	}
 	u32 of(DiskKey disk)
 	{
-		return losses_.with([&](const Losses *l) { return l->of(disk); });
+		return losses_.with([&](const LostFlushes *l) { return l->of(disk); });
 	}
 	bool any()
 	{
-		return losses_.with([](const Losses *l) { return l->any(); });
+		return losses_.with([](const LostFlushes *l) { return l->any(); });
 	}
 
 private:
 	// In memory that is the kernel's.
-	cxxrt::Guarded<Losses *, cxxrt::Mutex> losses_{cxxrt::lock_class<"rnbd-server losses">(),
-						       nullptr};
+	cxxrt::Guarded<LostFlushes *, cxxrt::Mutex> losses_{
+	    cxxrt::lock_class<"rnbd-server losses">(), nullptr};
 };
 
 } // namespace rnbd::server

@@ -222,7 +222,7 @@ private:
 // EBUSY, ECONNABORTED.
 Status DeviceSearches::take_place(OfSession &places, const Opener &opener)
 {
-	constexpr unsigned int kPatienceMs = 5'000;
+	constexpr unsigned int kTimeoutMs = 5'000;
 	if (!atomic_add_unless(&places.searches, 1, kOfSession))
 		return err::ebusy;
 	bool taken = false;
@@ -230,7 +230,7 @@ Status DeviceSearches::take_place(OfSession &places, const Opener &opener)
 		return taken || (taken = atomic_add_unless(&searches_, 1, kOfAll)) ||
 		       opener.given_up();
 	};
-	const Status waited = left_.wait_for(msecs_to_jiffies(kPatienceMs), over);
+	const Status waited = left_.wait_for(msecs_to_jiffies(kTimeoutMs), over);
 	if (taken)
 		return {};
 	atomic_dec(&places.searches);

@@ -84,8 +84,8 @@ public:
 	// In a work item, which may wait for hours.
 	template <class F> void wait_idle(F &&condition) { changed_.wait_idle(condition); }
 	// ETIMEDOUT when the client's few places for messages are needed for other devices.
-	enum : unsigned int { kPatienceMs = 10'000 };
-	template <class F> Status wait_patiently(F &&condition, unsigned int ms = kPatienceMs)
+	enum : unsigned int { kTimeoutMs = 10'000 };
+	template <class F> Status wait_patiently(F &&condition, unsigned int ms = kTimeoutMs)
 	{
 		return changed_.wait_for(msecs_to_jiffies(ms), condition);
 	}

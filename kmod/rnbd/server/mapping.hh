@@ -14,8 +14,8 @@
 #include <cxxrt/sysfs.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/pure/access.hh>
-#include <rnbd/pure/cache_news.hh>
-#include <rnbd/pure/losses.hh>
+#include <rnbd/pure/write_cache_notice.hh>
+#include <rnbd/pure/lost_flushes.hh>
 #include <rnbd/pure/reservations.hh>
 #include <rnbd/server/block_device.hh>
 #include <rnbd/server/disk_queue.hh>
@@ -79,7 +79,7 @@ public:
 	// As it is now; the answer with that serial tells it, to a client that has followed the one
 	// with the other.
 	DeviceCondition condition() const;
-	CacheNews &cache() { return cache_; }
+	WriteCacheNotice &cache() { return cache_; }
 	DeviceTopology topology() const { return device_.topology(); }
 	// As the answer to OPEN told them, the capacity of now.
 	DeviceProperties properties() const
@@ -163,7 +163,7 @@ private:
 	const AccessMode access_mode_;
 	u8 refused_ = refusal::none;
 	DeviceId id_{};
-	CacheNews cache_;
+	WriteCacheNotice cache_;
 	const u32 max_io_bytes_; // of the session
 	cxxrt::Box<DiskQueue> queue_;
 

@@ -15,7 +15,7 @@ using cxxrt::Box;
 namespace {
 
 // Clients have few places for messages, and ask again.
-constexpr unsigned int kPatienceMs = 1'000;
+constexpr unsigned int kTimeoutMs = 1'000;
 
 Nexus nexus_of(const Session &session)
 {
@@ -73,7 +73,7 @@ Status SharedDisks::join(Mapping &mapping)
 		} else if (!disk->users_ && disk->place_.instance != fresh->place_.instance) {
 			disk->place_ = fresh->place_;
 			disk->name_ = fresh->name_;
-			disk->mirror_.forget();
+			disk->pr_backend_.forget();
 		}
 		disk->users_++;
 		disk->mappings_.push_back(mapping);
@@ -134,7 +134,7 @@ Status SharedDisks::operate(Mapping &asker, const ReserveRequest &request, const
 		auto over = [&] {
 			return rtrs_srv_op_dead(op) || condition();
 		};
-		if (!changed_.wait_for(msecs_to_jiffies(kPatienceMs), over).ok())
+		if (!changed_.wait_for(msecs_to_jiffies(kTimeoutMs), over).ok())
 			return err::ebusy;
 		return condition() ? Status() : err::econnaborted;
 	};
@@ -239,7 +239,7 @@ Status SharedDisks::carry_out(SharedDisk &disk, SharedDisk::Question &question)
 	if (!followed.ok()) {
 		if (!question.gone_will_do || followed.error() != err::enxio)
 			return followed;
-		disk.mirror_.forget();
+		disk.pr_backend_.forget();
 	}
 	if (question.to)
 		replace(disk, cxxrt::move(question.to));
@@ -250,17 +250,17 @@ Status SharedDisks::carry_out(SharedDisk &disk, SharedDisk::Question &question)
 // far as that can be.
 Status SharedDisks::follow(SharedDisk &disk, block_device *bdev, const Reservations *to)
 {
-	auto wanted_by = [](const Reservations *table) -> Mirror::Wanted {
+	auto wanted_by = [](const Reservations *table) -> PrBackend::Wanted {
 		if (!table || !table->registrants())
 			return {.registered = false, .type = ReservationType::None};
 		return {.registered = true, .type = mirrored(table->state().type)};
 	};
-	Status s = disk.mirror_.follow(bdev, key_, wanted_by(to));
+	Status s = disk.pr_backend_.follow(bdev, key_, wanted_by(to));
 	if (s.ok())
 		return {};
 	log_warning_limited(disk.name_.c_str(), "The disk refuses a reservation: error %d",
 			    s.code());
-	static_cast<void>(disk.mirror_.follow(bdev, key_, wanted_by(disk.table_.get())));
+	static_cast<void>(disk.pr_backend_.follow(bdev, key_, wanted_by(disk.table_.get())));
 	return s;
 }
 
@@ -351,7 +351,7 @@ void SharedDisks::give_up(SharedDisk &disk)
 {
 	if (!disk.turn_.take())
 		return;
-	if (!disk.mirror_.may_be_registered()) {
+	if (!disk.pr_backend_.may_be_registered()) {
 		disk.turn_.give_back();
 		return;
 	}
@@ -373,7 +373,7 @@ SharedDisks::~SharedDisks()
 {
 	Disks &disks = disks_.exclusive();
 	while (SharedDisk *d = disks.pop_front()) {
-		if (d->mirror_.may_be_registered())
+		if (d->pr_backend_.may_be_registered())
 			log_warning(d->name_.c_str(), "This server's own registration stays");
 		delete d;
 	}

@@ -7,9 +7,9 @@
 // has it open, and as long as somebody is registered.
 //
 // The lock is that of SharedDisks. Disks are asked by work items, one for each disk at a time,
-// whose turn it is (DiskTurn): only the moment in which the new table takes the old one's place is
-// under the lock. Who has asked waits for a while and goes on; a disk that hangs has its item, and
-// nothing else waits for that but what wants the same disk, and the end of the module.
+// whose turn it is (SingleFlight): only the moment in which the new table takes the old one's place
+// is under the lock. Who has asked waits for a while and goes on; a disk that hangs has its item,
+// and nothing else waits for that but what wants the same disk, and the end of the module.
 #pragma once
 
 #include <cxxrt/guarded.hh>
@@ -20,9 +20,9 @@
 #include <cxxrt/wait.hh>
 #include <cxxrt/work.hh>
 #include <rnbd/pure/reservations.hh>
-#include <rnbd/server/disk_turn.hh>
+#include <rnbd/server/single_flight.hh>
 #include <rnbd/server/mapping.hh>
-#include <rnbd/server/mirror.hh>
+#include <rnbd/server/pr_backend.hh>
 
 namespace rnbd::server {
 
@@ -72,7 +72,7 @@ private:
 	// Changed under the lock by whose turn it is, who may read it without.
 	cxxrt::Box<Reservations> table_;
 
-	DiskTurn turn_;
+	SingleFlight turn_;
 	// Of whose turn it is.
 	struct Question {
 		DiskPlace at;		     // by which it is asked
@@ -81,7 +81,7 @@ private:
 		Status answer;
 	};
 	Question question_{};
-	Mirror mirror_;
+	PrBackend pr_backend_;
 	cxxrt::Work<SharedDisk, &SharedDisk::ask> work_{this};
 
 	// Mappings that have lost a right, and have I/O that began before.

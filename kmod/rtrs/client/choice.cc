@@ -67,12 +67,12 @@ noinline Status Session::choose_and_submit(const rtrs_clt_request &request, Subm
 	return last;
 }
 
-void Session::commit(const Lane &lane)
+void Session::commit(const Hctx &hctx)
 {
 	const RcuReader reader;
 	for (Path &path : paths_)
 		if (path.connected())
-			path.commit(lane);
+			path.commit(hctx);
 }
 
 int Session::poll(u32 queue, io_comp_batch *batch)

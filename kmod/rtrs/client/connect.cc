@@ -13,11 +13,11 @@ namespace {
 
 // Work requests of one request: registration, write, invalidation. The chain that is posted in one
 // go is registration and write. The guard of a registration is for soft-RoCE alone, and for a few
-// chains at a time: the others wait (gate.hh).
+// chains at a time: the others wait (throttle.hh).
 constexpr u32 kWrsPerRequest = 3;
 constexpr u32 kMaxChain = 2 + Registration::kMaxGuards;
-// Of requests that go together (outbox.cc), in one chain. Where they wait for a gate, a chain is
-// what moves in the time of a message and its acknowledgement: 16 were a bottleneck.
+// Of requests that go together (send_batch.cc), in one chain. Where they wait for a throttle, a
+// chain is what moves in the time of a message and its acknowledgement: 16 were a bottleneck.
 constexpr u32 kMaxBatch = 64;
 // Room for the gather lists of a chain: of small ones, or of one of any size.
 constexpr u32 kChainSges = kMaxBatch * kRegionSges + kMaxSendSges;
@@ -256,7 +256,7 @@ Status ClientConnection::ask_for_address()
 	auto *src = reinterpret_cast<sockaddr *>(&copy.src);
 	auto *dst = reinterpret_cast<sockaddr *>(&copy.dst);
 	asked_ = jiffies;
-	asked_for_ms_ = address_patience_.next();
+	asked_for_ms_ = address_timeout_.next();
 	smp_store_release(&step_, Step::Asking);
 	const Status asking = Status::from_code(
 	    rdma_resolve_addr(id_, copy.has_src ? src : nullptr, dst, asked_for_ms_));
@@ -331,7 +331,7 @@ rtrs_queue_config ClientConnection::queue_config() const
 		    spread_vector(cid() - 1u, path_.connections().irq, static_cast<u32>(vectors)));
 		config.poll = is_polled() ? IB_POLL_DIRECT : IB_POLL_SOFTIRQ;
 		config.batch = is_polled() ? nullptr : on_batch;
-		const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
+		const u32 batch = throttle_batch(config.send_wrs, 2, kMaxBatch);
 		config.max_chain = 2 * batch + Registration::kMaxGuards;
 	}
 	return config;
@@ -345,11 +345,11 @@ Status ClientConnection::create_queues_for_role()
 	for (;;) {
 		const rtrs_queue_config config = queue_config();
 		if (!is_service()) {
-			const u32 batch = gate_batch(config.send_wrs, 2, kMaxBatch);
+			const u32 batch = throttle_batch(config.send_wrs, 2, kMaxBatch);
 			chain_ = TRY(Array<ChainEntry>::create(batch));
 			sges_ = TRY(Array<ib_sge>::create(kChainSges));
-			if (path_.device().repeats_local_work())
-				TRY(create_gate());
+			if (path_.device().replays_local_wrs())
+				TRY(create_throttle());
 		}
 		send_sges_ = config.send_sges;
 		const Status s = create_queues(path_.device().get(), id_, config);
@@ -361,7 +361,7 @@ Status ClientConnection::create_queues_for_role()
 
 Status ClientConnection::request_connection()
 {
-	const ConnectRequest request = make_connect_request(path_.greeting(cid()));
+	const ConnectRequest request = make_connect_request(path_.connect_request(cid()));
 	if (is_service())
 		path_.note_request(request);
 	rdma_conn_param param{};

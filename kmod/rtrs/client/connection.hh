@@ -11,13 +11,13 @@
 #include <cxxrt/list.hh>
 #include <cxxrt/memory.hh>
 #include <rtrs/client/completion.hh>
-#include <rtrs/client/gate.hh>
+#include <rtrs/client/throttle.hh>
 #include <rtrs/client/request.hh>
 #include <rtrs/client/request_wrs.hh>
 #include <rtrs/core/connection.hh>
 #include <rtrs/pure/auth_proof.hh>
 #include <rtrs/core/memory.hh>
-#include <rtrs/pure/life_probe.hh>
+#include <rtrs/pure/liveness_probe.hh>
 #include <rtrs/pure/reconnect_backoff.hh>
 #include <rtrs/wire/capsule.hh>
 #include <rtrs/wire/private_data.hh>
@@ -129,16 +129,16 @@ public:
 		await_sends_in_handler();
 	}
 
-	// ---- requests that are collected: outbox.cc; under RcuReader ----
+	// ---- requests that are collected: send_batch.cc; under RcuReader ----
 
 	// Whether a request of nobody's batch is just posted: nobody's requests wait for commit(),
-	// and if it registers memory there is no gate.
+	// and if it registers memory there is no throttle.
 	bool posts_at_once(bool registers) const
 	{
-		return !has(kCollects | u32{registers} * kHasGate);
+		return !has(kCollects | u32{registers} * kHasThrottle);
 	}
 	// Else, whether collect() takes it: not on the service connection, nor where there is a
-	// gate; there Path::take_aside() sees to it.
+	// throttle; there Path::take_slow_path() sees to it.
 	bool collects_freely() const { return has(kCollectsFreely); }
 	// Keeps the request for commit(); it may even have ended on return.
 	void collect(Request &request);
@@ -149,24 +149,24 @@ public:
 	// Afterwards requests that were being posted on another CPU are Posted.
 	void await_poster();
 
-	// ---- the gate: gate.cc; under RcuReader, and the last one in a handler ----
+	// ---- the throttle: throttle.cc; under RcuReader, and the last one in a handler ----
 
-	bool has_gate() const { return static_cast<bool>(gate_); }
+	bool has_throttle() const { return static_cast<bool>(throttle_); }
 	// Hold: the request waits, and may even have ended.
-	GatePass let_request_in(Request &request);
+	ThrottlePass pass_request(Request &request);
 	// As collect(), of a request that registers memory.
-	void collect_at_gate(Request &request);
-	// A request that was LetIn is answered.
-	void answer_let_in(const Request &request);
+	void collect_at_throttle(Request &request);
+	// A request that was Passed is answered.
+	void answer_passed(const Request &request);
 
-	// ---- for the gate; under the lock of the outbox ----
+	// ---- for the throttle; under the lock of the send batch ----
 
 	// Whether it waits for a completion.
-	void mark_gate_waits(bool waits) { mark(kGateWaits, waits); }
+	void mark_throttle_waits(bool waits) { mark(kThrottleWaits, waits); }
 	// Where the requests of a chain are put before post_chain(); as many as a chain takes.
 	ChainEntry *chain() { return chain_.begin(); }
 	u32 chain_room() const { return static_cast<u32>(chain_.size()); }
-	// `last`: what the last of them is then, Posted or LetIn. EAGAIN: nothing was posted, and
+	// `last`: what the last of them is then, Posted or Passed. EAGAIN: nothing was posted, and
 	// there is a completion outstanding, whose handler has to wait for the lock.
 	Status post_chain(u32 count, Signal signal, RequestState last = RequestState::Posted);
 
@@ -222,7 +222,7 @@ private:
 	void drop_id();
 	rtrs_queue_config queue_config() const;
 	Status create_queues_for_role();
-	Status create_gate();
+	Status create_throttle();
 	Status request_connection();
 
 	static void on_batch(rtrs_connection *con, ib_wc *completions, u32 count);
@@ -242,8 +242,8 @@ private:
 	using Requests = cxxrt::List<Request, &Request::waiting>;
 	void end_sent();
 
-	// outbox.cc
-	struct Outbox {
+	// send_batch.cc
+	struct SendBatch {
 		Requests parked;      // answered, till there is room for their invalidations
 		Requests collected;   // till their batch ends, or there is room
 		bool starved = false; // there was none
@@ -252,9 +252,9 @@ private:
 	// look at all that matters finds nothing as a rule.
 	enum Mark : u8 {
 		kCollects = 1,	      // somebody's requests wait for commit()
-		kParks = 2,	      // some are in Outbox::parked
-		kGateWaits = 4,	      // the gate is not open
-		kHasGate = 8,	      // fixed when there are queues
+		kParks = 2,	      // some are in SendBatch::parked
+		kThrottleWaits = 4,   // the throttle is not open
+		kHasThrottle = 8,     // fixed when there are queues
 		kCollectsFreely = 16, // likewise
 	};
 	bool has(u32 marks) const { return READ_ONCE(marks_) & marks; }
@@ -264,12 +264,13 @@ private:
 	}
 	// Whether post_waiting() has anything to do. Nobody may wait, which a handler of a send's
 	// completion sees without the lock: who collects says so before he asks for room, and asks
-	// the ledger, which has given the room back by now; who parks is a handler as this one; who
-	// is gated waits for the completion of something that was posted after the gate was said
-	// to wait, or found no room then, and has asked the ledger like who collects.
-	bool awaits_completion() const { return has(kCollects | kParks | kGateWaits); }
+	// the SQ accounting, which has given the room back by now; who parks is a handler as this
+	// one; who is throttled waits for the completion of something that was posted after the
+	// throttle was said to wait, or found no room then, and has asked the SQ accounting like
+	// who collects.
+	bool awaits_completion() const { return has(kCollects | kParks | kThrottleWaits); }
 	void post_waiting();
-	Status post_collected(Outbox &outbox);
+	Status post_batched(SendBatch &batch);
 	Result<bool> post_collected_chain(Requests &collected);
 	void fail_unless_posted(Status posted);
 	void drop_waiting();
@@ -279,7 +280,7 @@ private:
 	Step step_ = Step::None;
 	unsigned long asked_ = 0; // jiffies of the last question for the address
 	u32 asked_for_ms_ = 0;	  // how long it is open
-	AddressPatience address_patience_;
+	AddressTimeout address_timeout_;
 	int unresolved_ = 0; // what the connection manager said
 	u32 send_sges_ = 1;
 	ConnectReplyFields reply_{};
@@ -302,16 +303,18 @@ private:
 	unsigned long polling_ = 0; // bit 0
 
 	// Of the deadline's work item.
-	LifeProbe life_;
+	LivenessProbe liveness_;
 	u64 longest_wait_ = 0;	    // noted since the last look
 	bool told_of_wait_ = false; // in the log
 
-	cxxrt::Guarded<Outbox, cxxrt::SpinLock> outbox_{cxxrt::lock_class<"rtrs_outbox">()};
-	u8 marks_; // written under the lock of the outbox
+	cxxrt::Guarded<SendBatch, cxxrt::SpinLock> send_batch_{
+	    cxxrt::lock_class<"rtrs_send_batch">()};
+	u8 marks_; // written under the lock of the send batch
 	// Of the chain that is being posted; likewise.
 	cxxrt::Array<ChainEntry> chain_;
 	cxxrt::Array<ib_sge> sges_;
-	cxxrt::Box<ClientGate> gate_; // set with the queues; null where the device needs none
+	cxxrt::Box<ClientThrottle>
+	    throttle_; // set with the queues; null where the device needs none
 };
 
 } // namespace rtrs::client

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // The deadline of requests. Heartbeats prove that the service connection and the peer's kernel
 // live, not that an I/O connection does. When the oldest request of a connection has waited for
-// some seconds (rtrs/pure/life_probe.hh), the connection is asked for a sign of life: by a write of
-// no bytes, signaled and without an immediate, that the server's adapter acknowledges and its
-// program does not see. If the connection is dead the path starts again, and its requests go to
+// some seconds (rtrs/pure/liveness_probe.hh), the connection is asked for a sign of life: by a
+// write of no bytes, signaled and without an immediate, that the server's adapter acknowledges and
+// its program does not see. If the connection is dead the path starts again, and its requests go to
 // another path or end with an error; if only what is large was lost, it stays out of use for a
 // while (rtrs/pure/quarantine.hh). If it lives, the server works on the request or has lost it.
 // Neither would be different on another path: a disk that hangs harms its own users and nobody
 // else. A server whose program hangs behind an adapter that acknowledges is in this no other.
 //
-// At each look a send queue that stands still is woken, too (rtrs/pure/stall_watch.hh).
+// At each look a send queue that stands still is woken, too (rtrs/pure/sq_watchdog.hh).
 //
 // Runs beside I/O at long intervals and costs it nothing but the entries' locks, each for an
 // instant.
@@ -139,7 +139,7 @@ Status Path::post_probe(ClientConnection &con, u64 &place)
 
 bool ClientConnection::starves() const
 {
-	return path_.heard_since(life_.mark());
+	return path_.heard_since(liveness_.mark());
 }
 
 // ETIMEDOUT: dead. Else what the device says to a post.
@@ -155,26 +155,27 @@ Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 ti
 	// Whoever polled it may have gone, without a look at what has come.
 	if (waited && is_polled())
 		poll(nullptr);
-	switch (life_.look(waited != 0, sends_completed(), now, limits.dead, path_.heard_mark())) {
-	case LifeProbe::Next::Ask: {
+	switch (
+	    liveness_.look(waited != 0, sends_completed(), now, limits.dead, path_.heard_mark())) {
+	case LivenessProbe::Next::Ask: {
 		u64 place = 0;
 		const Status s = path_.post_probe(*this, place);
 		if (s.ok()) {
-			life_.asked(place);
+			liveness_.asked(place);
 			await_sends();
 		} else if (!(s.error() == err::eagain)) {
 			return s;
 		}
 		break;
 	}
-	case LifeProbe::Next::Lives:
+	case LivenessProbe::Next::Lives:
 		if (wait > timeout && !exchange(told_of_wait_, true))
 			log_warning_limited(path_.log_name(),
 					    "con %u: a request has waited for %u s, but the "
 					    "connection lives: the server still works on it",
 					    cid(), waited);
 		break;
-	case LifeProbe::Next::Dead:
+	case LivenessProbe::Next::Dead:
 		log_error(
 		    path_.log_name(),
 		    "con %u: a request has waited for %u s and the connection shows no life%s, "
@@ -184,7 +185,7 @@ Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 ti
 				"on the way (MTU)?"
 			      : "");
 		return err::etimedout;
-	case LifeProbe::Next::Wait:
+	case LivenessProbe::Next::Wait:
 		break;
 	}
 	return {};

@@ -314,7 +314,7 @@ void Path::attempt()
 		// Who waits for an attempt waits for an answer.
 		attempt_asked_ = exchange(asked_, Asked::No);
 		const bool patient = !was_up_ || attempt_asked_ != Asked::No;
-		answer_timeout_ = patient ? kStepTimeout : msecs_to_jiffies(patience_.next());
+		answer_timeout_ = patient ? kStepTimeout : msecs_to_jiffies(next_timeout_.next());
 		error_ = 0;
 		// The state may have changed meanwhile; connect() sees that at its first wait.
 	}
@@ -346,7 +346,7 @@ void Path::attempt()
 			asked_ = Asked::No;
 		}
 	}
-	patience_.reset();
+	next_timeout_.reset();
 	connected_at_ = jiffies;
 	log_info(log_name(), "connected, %u connections", static_cast<u32>(connections_.size()));
 	if (was_up_) {

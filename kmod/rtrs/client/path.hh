@@ -42,7 +42,7 @@ constexpr unsigned long kStepTimeout = kConnectTimeoutMs / 1000 * HZ + HZ;
 class Session;
 
 // What chooses among the connections of a path; see rtrs_clt_request.
-struct Lane {
+struct Hctx {
 	u32 poll_queue;
 	u32 queue;
 };
@@ -170,7 +170,7 @@ public:
 	// It asks for an address, or no more.
 	void set_resolving(bool on) { WRITE_ONCE(resolving_, on); }
 	const rtrs_addr_pair &addresses() const { return pair_; }
-	ConnectRequestFields greeting(u16 cid) const;
+	ConnectRequestFields connect_request(u16 cid) const;
 	// Of the running or last attempt.
 	u32 epoch() const { return epoch_; }
 	// False if the path is not wanted any more. Only Session::path_up() calls it.
@@ -208,9 +208,9 @@ public:
 	// It should have answered.
 	bool fence_overdue() const;
 	int poll(u32 queue, io_comp_batch *batch);
-	// Posts what the connection of this lane has collected.
-	void commit(const Lane &lane);
-	// Of a connection that holds requests: outbox.cc, gate.cc.
+	// Posts what the connection of this hctx has collected.
+	void commit(const Hctx &hctx);
+	// Of a connection that holds requests: send_batch.cc, throttle.cc.
 	void hold(Request &request);
 	Status post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
 			  Signal signal, RequestState last);
@@ -281,27 +281,28 @@ private:
 	int fail_over(Request &request);
 
 	// response.hh and response.cc
-	enum class Taken : u8 {
+	enum class AnswerResult : u8 {
 		Ended,
 		Open,
 		Unsent,
 		// What is rare, and told to see_to_answer().
-		LetInEnded, // as Ended, and its gate is to hear of it
-		LetInOpen,  // as Open, likewise
+		PassedEnded, // as Ended, and its throttle is to hear of it
+		PassedOpen,  // as Open, likewise
 		Held,
 		Stray,
 	};
 	void on_other_immediate(ClientConnection &con, Immediate imm);
 	void on_stray_response(ClientConnection &con, Slot slot);
-	Taken see_to_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key,
-			    Taken taken);
+	AnswerResult see_to_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				   const Rkey *key, AnswerResult taken);
 	void on_fence_done(u32 serial);
 	void on_response(ClientConnection &con, const ClientImm &imm, const Rkey *key);
-	Taken take_answer(ClientConnection &con, Request &r, const ClientImm &m, const Rkey *key);
-	Taken take_awaited_answer(ClientConnection &con, Request &r, const ClientImm &m,
-				  const Rkey *key);
-	Taken take_other_answer(ClientConnection &con, Request &r, const ClientImm &m,
-				const Rkey *key);
+	AnswerResult take_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				 const Rkey *key);
+	AnswerResult take_awaited_answer(ClientConnection &con, Request &r, const ClientImm &m,
+					 const Rkey *key);
+	AnswerResult take_other_answer(ClientConnection &con, Request &r, const ClientImm &m,
+				       const Rkey *key);
 	void on_heartbeat_sent(const ib_wc &wc);
 	static void on_heartbeat_lost(void *path);
 
@@ -312,11 +313,11 @@ private:
 	bool wake_stalled();
 
 	// submit.cc
-	ClientConnection &connection_for(const Lane &lane);
+	ClientConnection &connection_for(const Hctx &hctx);
 
-	// gate.cc
-	Status take_aside(ClientConnection &con, Request &r, bool more);
-	Status post_aside(Request &r, Signal signal, RequestState posted_as);
+	// throttle.cc
+	Status take_slow_path(ClientConnection &con, Request &r, bool more);
+	Status post_slow_path(Request &r, Signal signal, RequestState posted_as);
 
 	// post.hh
 	Immediate request_imm(const Request &r) const;
@@ -415,7 +416,7 @@ private:
 	ReconnectBackoff backoff_;
 	Quarantine quarantine_;
 	bool held_ = false; // by it
-	AnswerPatience patience_;
+	AnswerTimeout next_timeout_;
 	unsigned long answer_timeout_ = kStepTimeout;
 	unsigned long connected_at_ = 0; // jiffies; 0: not since the last pause
 	unsigned long due_ = 0;		 // jiffies

@@ -106,7 +106,7 @@ void Path::await_end_of_stale(u16 cid)
 }
 
 // What REQ says (protocol A.3).
-ConnectRequestFields Path::greeting(u16 cid) const
+ConnectRequestFields Path::connect_request(u16 cid) const
 {
 	return {
 	    .cid = {cid},

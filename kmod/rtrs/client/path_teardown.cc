@@ -6,7 +6,7 @@
 #include <rtrs/client/path.hh>
 #include <rtrs/client/session.hh>
 #include <rtrs/client/trace.hh>
-#include <rtrs/core/farewell.hh>
+#include <rtrs/core/delayed_dreq.hh>
 
 using namespace cxxrt;
 
@@ -37,8 +37,8 @@ void Path::tear_down()
 	deadline_.cancel_sync();
 	// 3. Every handler has run, and none will run again.
 	const Box<ClientConnection> &service = connections_[0];
-	const Farewell farewell = Farewell::of(device_, service ? service->id() : nullptr);
-	if (farewell.at_once())
+	const DelayedDreq dreq = DelayedDreq::of(device_, service ? service->id() : nullptr);
+	if (dreq.at_once())
 		for (Box<ClientConnection> &con : connections_)
 			if (con)
 				con->disconnect();
@@ -66,7 +66,7 @@ void Path::tear_down()
 		if (con)
 			con->release_queues();
 	device_.reset();
-	farewell.wait();
+	dreq.wait();
 	connections_.reset();
 	exchange_.reset();
 }

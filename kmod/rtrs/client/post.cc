@@ -10,9 +10,9 @@ using namespace cxxrt;
 namespace rtrs::client {
 
 // Held requests of one connection, all registrations first: they share a guard where they need one.
-// `sges`: room for all of them. Under the connection's outbox lock, which their answers wait for.
-// `last`: what the last of them is when it is posted. EAGAIN: nothing was posted. After any other
-// error the path is torn down with the requests in it.
+// `sges`: room for all of them. Under the connection's send batch lock, which their answers wait
+// for. `last`: what the last of them is when it is posted. EAGAIN: nothing was posted. After any
+// other error the path is torn down with the requests in it.
 Status Path::post_chain(ClientConnection &con, ChainEntry *entries, u32 count, ib_sge *sges,
 			Signal signal, RequestState last)
 {

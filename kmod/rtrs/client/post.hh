@@ -27,7 +27,7 @@
 //    sent again from it is an older or a newer message of the same slot to the same server.
 //
 // All of it is in line where it is called, by Path::take() in submit.cc, and by what takes requests
-// aside from there (gate.cc): a request that is posted alone passes through one function.
+// aside from there (throttle.cc): a request that is posted alone passes through one function.
 #pragma once
 
 #include <rtrs/client/path.hh>
@@ -127,7 +127,7 @@ inline void Path::fill(RequestWrs &wrs, const Request &r, ib_sge *sges, bool gua
 
 // EAGAIN: nothing was posted. Any other failure of the post ends in the tear-down of the path, with
 // the request in it: a part of the chain may be in the queue, and the region open. `posted_as`:
-// Posted, or LetIn.
+// Posted, or Passed.
 [[gnu::always_inline]] inline Status Path::post(Request &r, Signal signal, RequestState posted_as)
 {
 	ClientConnection &con = *r.connection;

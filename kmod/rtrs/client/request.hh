@@ -3,16 +3,16 @@
 //
 // A request of slot n uses entry n of whichever path it goes over. Life of an entry:
 //
-//	Idle --submit--> [Held -->] Posted or LetIn --response--> Answered [--let go of]--> Idle
+//	Idle --submit--> [Held -->] Posted or Passed --response--> Answered [--let go of]--> Idle
 //
 // where done() is called. It ends exactly once: by the handler that makes it Answered, under the
 // entry's lock, or by the tear-down of the path, which begins when no handler can run any more.
-// Held is who waits for company (outbox.cc) or for his turn (gate.hh). Answered is who still has
-// something out of his hands: a region that the peer may reach, till its LOCAL_INV is done, or
-// pages that the device may send, till a send completion covers them.
+// Held is who waits for company (send_batch.cc) or for his turn (throttle.hh). Answered is who
+// still has something out of his hands: a region that the peer may reach, till its LOCAL_INV is
+// done, or pages that the device may send, till a send completion covers them.
 //
 // submit() holds the lock from Posted until the work requests are in the queue; who was Held
-// becomes Posted when they are, and a response that comes in between waits for that. LetIn is
+// becomes Posted when they are, and a response that comes in between waits for that. Passed is
 // Posted in all of this. So a response that comes early, which only a hostile server can send,
 // finds either no request or a complete one: its region is then invalidated behind the
 // registration, never before it.
@@ -34,7 +34,7 @@ enum class RequestState : u8 {
 	Idle,
 	Held,	  // on its connection's list, till its batch ends or its turn comes
 	Posted,	  // the server's answer will come
-	LetIn,	  // likewise, and a gate is to hear of it (gate.hh)
+	Passed,	  // likewise, and a throttle is to hear of it (throttle.hh)
 	Answered, // it came; `status` is valid, the device may still have to let go of the memory
 };
 

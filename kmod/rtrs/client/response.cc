@@ -45,42 +45,44 @@ noinline void Path::on_other_immediate(ClientConnection &con, Immediate imm)
 }
 
 // Under the request's lock, as take_answer().
-noinline Path::Taken Path::take_other_answer(ClientConnection &con, Request &r, const ClientImm &m,
-					     const Rkey *key)
+noinline Path::AnswerResult Path::take_other_answer(ClientConnection &con, Request &r,
+						    const ClientImm &m, const Rkey *key)
 {
-	if (r.state != RequestState::LetIn)
-		return r.state == RequestState::Held ? Taken::Held : Taken::Stray;
-	// It has a region: there is nothing else that a gate lets in.
-	return take_awaited_answer(con, r, m, key) == Taken::Open ? Taken::LetInOpen
-								  : Taken::LetInEnded;
+	if (r.state != RequestState::Passed)
+		return r.state == RequestState::Held ? AnswerResult::Held : AnswerResult::Stray;
+	// It has a region: there is nothing else that a throttle lets in.
+	return take_awaited_answer(con, r, m, key) == AnswerResult::Open
+		   ? AnswerResult::PassedOpen
+		   : AnswerResult::PassedEnded;
 }
 
 // What is not just Ended, Open or Unsent: it is afterwards, or Stray, which has been seen to.
-noinline Path::Taken Path::see_to_answer(ClientConnection &con, Request &r, const ClientImm &m,
-					 const Rkey *key, Taken taken)
+noinline Path::AnswerResult Path::see_to_answer(ClientConnection &con, Request &r,
+						const ClientImm &m, const Rkey *key,
+						AnswerResult result)
 {
-	if (taken == Taken::Held) {
+	if (result == AnswerResult::Held) {
 		// It may be in the queue already, with the poster about to say so.
 		con.await_poster();
-		taken = take_answer(con, r, m, key);
+		result = take_answer(con, r, m, key);
 	}
-	switch (taken) {
-	case Taken::Ended:
-	case Taken::Open:
-	case Taken::Unsent:
+	switch (result) {
+	case AnswerResult::Ended:
+	case AnswerResult::Open:
+	case AnswerResult::Unsent:
 		break;
-	case Taken::LetInEnded:
-		con.answer_let_in(r);
-		return Taken::Ended;
-	case Taken::LetInOpen:
-		con.answer_let_in(r);
-		return Taken::Open;
-	case Taken::Held:
-	case Taken::Stray:
+	case AnswerResult::PassedEnded:
+		con.answer_passed(r);
+		return AnswerResult::Ended;
+	case AnswerResult::PassedOpen:
+		con.answer_passed(r);
+		return AnswerResult::Open;
+	case AnswerResult::Held:
+	case AnswerResult::Stray:
 		on_stray_response(con, m.slot);
-		return Taken::Stray;
+		return AnswerResult::Stray;
 	}
-	return taken;
+	return result;
 }
 
 noinline void Path::on_stray_response(ClientConnection &con, Slot slot)

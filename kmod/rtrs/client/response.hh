@@ -32,10 +32,11 @@ namespace rtrs::client {
 	done(priv, status, batch, now);
 }
 
-// Under the lock of the request, which is Posted or LetIn.
-[[gnu::always_inline]] inline Path::Taken Path::take_awaited_answer(ClientConnection &con,
-								    Request &r, const ClientImm &m,
-								    const Rkey *key)
+// Under the lock of the request, which is Posted or Passed.
+[[gnu::always_inline]] inline Path::AnswerResult Path::take_awaited_answer(ClientConnection &con,
+									   Request &r,
+									   const ClientImm &m,
+									   const Rkey *key)
 {
 	r.status = m.error;
 	// Before the slot can be used again.
@@ -43,7 +44,8 @@ namespace rtrs::client {
 		remote_[m.slot.value].rkey = *key;
 	r.state = RequestState::Answered;
 	if (!r.registered)
-		return r.sends_pages() && !con.covers(r.place) ? Taken::Unsent : Taken::Ended;
+		return r.sends_pages() && !con.covers(r.place) ? AnswerResult::Unsent
+							       : AnswerResult::Ended;
 	// Type 2 promises that a SEND_WITH_INV for the key came before; only if one came right
 	// before, and not before the request began, the region is closed. What a server says early
 	// or late counts for no other request of the slot, whose key may be the same. In all other
@@ -53,17 +55,18 @@ namespace rtrs::client {
 	// before what is sent from it.
 	if (!m.invalidated || !con.was_invalidated(r.region.rkey(), r.started_ns) ||
 	    r.in.dir == RTRS_WRITE)
-		return Taken::Open;
+		return AnswerResult::Open;
 	r.registered = false;
-	return Taken::Ended;
+	return AnswerResult::Ended;
 }
 
-[[gnu::always_inline]] inline Path::Taken Path::take_answer(ClientConnection &con, Request &r,
-							    const ClientImm &m, const Rkey *key)
+[[gnu::always_inline]] inline Path::AnswerResult Path::take_answer(ClientConnection &con,
+								   Request &r, const ClientImm &m,
+								   const Rkey *key)
 {
 	cxxrt::LockGuard<cxxrt::SpinLock> held(r.lock);
 	if (r.connection != &con)
-		return Taken::Stray;
+		return AnswerResult::Stray;
 	if (r.state != RequestState::Posted) [[unlikely]]
 		return take_other_answer(con, r, m, key);
 	return take_awaited_answer(con, r, m, key);
@@ -74,15 +77,15 @@ namespace rtrs::client {
 						     const Rkey *key)
 {
 	Request &r = (*requests_)[m.slot];
-	Taken taken = take_answer(con, r, m, key);
-	if (taken > Taken::Unsent) [[unlikely]] {
-		taken = see_to_answer(con, r, m, key, taken);
-		if (taken == Taken::Stray)
+	AnswerResult result = take_answer(con, r, m, key);
+	if (result > AnswerResult::Unsent) [[unlikely]] {
+		result = see_to_answer(con, r, m, key, result);
+		if (result == AnswerResult::Stray)
 			return;
 	}
-	if (taken == Taken::Open)
+	if (result == AnswerResult::Open)
 		con.invalidate(r);
-	else if (taken == Taken::Unsent)
+	else if (result == AnswerResult::Unsent)
 		con.await_sent(r);
 	else
 		end(r, r.status);

@@ -118,7 +118,7 @@ public:
 	// submit().
 	void lose_answer(Slot slot, const void *priv);
 	// Posts what was kept for requests that follow, whichever path took it. As submit().
-	void commit(const Lane &lane);
+	void commit(const Hctx &hctx);
 	int poll(u32 queue, io_comp_batch *batch);
 	// Valid after open.
 	const SessionLimits &limits() const { return *limits_; }

@@ -55,10 +55,10 @@ private:
 } // namespace
 
 // Each CPU has a connection, whose completions come back to it, or shares one with its neighbours.
-inline ClientConnection &Path::connection_for(const Lane &lane)
+inline ClientConnection &Path::connection_for(const Hctx &hctx)
 {
-	const bool polled = lane.poll_queue && lane.poll_queue <= split_.poll;
-	return *connections_[polled ? split_.irq + lane.poll_queue : 1 + lane.queue % split_.irq];
+	const bool polled = hctx.poll_queue && hctx.poll_queue <= split_.poll;
+	return *connections_[polled ? split_.irq + hctx.poll_queue : 1 + hctx.queue % split_.irq];
 }
 
 [[gnu::always_inline]] inline Status Path::take(const rtrs_clt_request &in)
@@ -114,7 +114,7 @@ inline ClientConnection &Path::connection_for(const Lane &lane)
 		if (!in.more)
 			con.commit();
 	} else {
-		TRY(take_aside(con, r, in.more));
+		TRY(take_slow_path(con, r, in.more));
 	}
 	list.release();
 	return {};
@@ -139,9 +139,9 @@ Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 	return choose_and_submit(request, kind);
 }
 
-void Path::commit(const Lane &lane)
+void Path::commit(const Hctx &hctx)
 {
-	ClientConnection &con = connection_for(lane);
+	ClientConnection &con = connection_for(hctx);
 	if (con.collects())
 		con.commit();
 }

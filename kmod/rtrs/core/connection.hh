@@ -8,10 +8,10 @@
 // gone). The CM id outlives the queues.
 //
 // Send side: post_send() holds the connection's lock while it reserves room and posts, so that
-// the order of the ledger is the order of the queue. Every work request needs a wr_cqe: flushed
-// unsignaled ones complete too. A handler of a signaled work request that succeeded calls
+// the order of the SQ accounting is the order of the queue. Every work request needs a wr_cqe:
+// flushed unsignaled ones complete too. A handler of a signaled work request that succeeded calls
 // send_completed(); any handler that sees an error calls the owner's failure path and nothing
-// else: the ledger means nothing on a broken queue pair.
+// else: the SQ accounting means nothing on a broken queue pair.
 //
 // Quiet sends (rtrs_queue_config::batch): an answer says more than the completion of what it
 // answers, and comes later, so that completion is no reason to interrupt anybody. Sends then have a
@@ -28,8 +28,8 @@
 #include <cxxrt/result.hh>
 #include <rtrs/core/core.h>
 #include <rtrs/core/wr_counters.hh>
-#include <rtrs/pure/send_ledger.hh>
-#include <rtrs/pure/stall_watch.hh>
+#include <rtrs/pure/sq_accounting.hh>
+#include <rtrs/pure/sq_watchdog.hh>
 
 struct rtrs_connection;
 
@@ -80,7 +80,7 @@ inline void complete(ib_cq *cq, ib_wc &wc)
 }
 
 enum class Signal : u8 {
-	WhenDue, // the ledger decides
+	WhenDue, // the SQ accounting decides
 	Always,	 // the caller needs the completion
 };
 
@@ -112,7 +112,7 @@ public:
 	Status create_queues(rtrs_device *device, rdma_cm_id *id, const rtrs_queue_config &config)
 	{
 		TRY(Status::from_code(rtrs_connection_create_queues(this, device, id, &config)));
-		ledger_ = SendLedger(config.send_wrs, config.signal_interval, config.max_chain);
+		sq_ = SqAccounting(config.send_wrs, config.signal_interval, config.max_chain);
 		awaited_ = 0;
 		return {};
 	}
@@ -131,8 +131,8 @@ public:
 	void destroy_queues() { rtrs_connection_destroy_queues(this); }
 
 	// Posts a chain of cost.total() work requests, first to last. The last one gets
-	// IB_SEND_SIGNALED when the ledger or the caller wants it. Any context. EAGAIN: no room
-	// now, a completion is outstanding that will make some; else what the device says, and
+	// IB_SEND_SIGNALED when the SQ accounting or the caller wants it. Any context. EAGAIN: no
+	// room now, a completion is outstanding that will make some; else what the device says, and
 	// a part of the chain may have been posted. `place`, if it is not null: where the chain is
 	// in the queue, for covers(); left alone after an error. reserved() is called between the
 	// reservation of room and the post, under the lock of the send queue.
@@ -147,7 +147,7 @@ public:
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
 			const SendPermit permit =
-			    ledger_.reserve(cost.total(), signal == Signal::Always, cost.requests);
+			    sq_.reserve(cost.total(), signal == Signal::Always, cost.requests);
 			if (permit == SendPermit::Full) [[unlikely]]
 				return no_room();
 			signaled = permit == SendPermit::Signaled;
@@ -158,11 +158,11 @@ public:
 				// A chain that went out in part can't be taken back, but then the
 				// queue pair is broken, and its owner closes it.
 				if (bad == first)
-					ledger_.cancel(cost.total(), permit, cost.requests);
+					sq_.cancel(cost.total(), permit, cost.requests);
 				return Error::from_code(code);
 			}
 			if (place)
-				*place = ledger_.place();
+				*place = sq_.place();
 		}
 		counters_.inc(&WrCounters::doorbells);
 		counters_.add(&WrCounters::work_requests, u64{cost.work_requests});
@@ -189,7 +189,7 @@ public:
 	{
 		counters_.inc(&WrCounters::send_completions);
 		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
-		ledger_.retire();
+		sq_.retire();
 	}
 
 	// Somebody waits for the completions of all that has been posted. Any context in which one
@@ -208,20 +208,20 @@ public:
 	// Of who calls the handlers: whether sends are to interrupt, and whether completions of
 	// some may be there that have been asked for.
 	bool awaits_sends() const { return !covers(READ_ONCE(awaited_)); }
-	bool may_find_sends() const { return !covers(ledger_.signaled()) || awaits_sends(); }
+	bool may_find_sends() const { return !covers(sq_.signaled()) || awaits_sends(); }
 
 	// Whether the device has let go of what was posted there: the peer has acknowledged it.
 	// Called by handlers of this connection, which alone change the answer.
-	bool covers(u64 place) const { return ledger_.covers(place); }
+	bool covers(u64 place) const { return sq_.covers(place); }
 	// Signaled work requests that have completed. Any context.
 	u64 sends_completed()
 	{
 		cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
-		return ledger_.completed();
+		return sq_.completed();
 	}
 
 	// To be called once in kStallInterval, by one caller at a time, who may post: wakes a queue
-	// that stands still (rtrs/pure/stall_watch.hh) by a write of no bytes to nowhere, that the
+	// that stands still (rtrs/pure/sq_watchdog.hh) by a write of no bytes to nowhere, that the
 	// peer's device acknowledges and its program does not see. `sent` completes it, as any
 	// other. A queue without room is left alone. Else what the device says.
 	noinline Status wake_if_stalled(ib_cqe *sent)
@@ -230,14 +230,14 @@ public:
 		u64 place, completed, asked;
 		{
 			cxxrt::LockGuard<cxxrt::SpinLock> held(send_lock_);
-			completed = ledger_.completed();
-			asked = ledger_.signaled();
+			completed = sq_.completed();
+			asked = sq_.signaled();
 			// A work request that asked for no completion ends by the next one that
 			// did, and none is posted here: it counts as ended.
-			place = may_wake ? ledger_.place() : asked;
+			place = may_wake ? sq_.place() : asked;
 		}
-		const bool wake = stall_.look(place, completed, asked);
-		if (may_wake && stall_.helped())
+		const bool wake = watchdog_.look(place, completed, asked);
+		if (may_wake && watchdog_.helped())
 			counters_.inc(&WrCounters::helped);
 		if (!may_wake || !wake)
 			return {};
@@ -254,7 +254,7 @@ public:
 	}
 
 	// For how many calls of wake_if_stalled() it has stood still. Of its caller.
-	u64 stands_still() const { return stall_.stands_still(); }
+	u64 stands_still() const { return watchdog_.stands_still(); }
 
 	// A receive without memory, for immediates. Any context.
 	Status post_empty_recv(ib_cqe *cqe)
@@ -266,7 +266,7 @@ public:
 
 	cxxrt::PerCpu<WrCounters> &counters() { return counters_; }
 	// One request in so many is signaled. Fixed when the queues are created.
-	u32 signaled_one_in() const { return ledger_.interval(); }
+	u32 signaled_one_in() const { return sq_.interval(); }
 
 private:
 	// Under send_lock_. There is a completion outstanding.
@@ -280,7 +280,7 @@ private:
 	void await_signaled()
 	{
 		if (awaited_ != kAllSends)
-			WRITE_ONCE(awaited_, ledger_.signaled());
+			WRITE_ONCE(awaited_, sq_.signaled());
 	}
 	void arm_sends()
 	{
@@ -291,9 +291,9 @@ private:
 	const u16 cid_;
 	cxxrt::PerCpu<WrCounters> &counters_;
 	cxxrt::SpinLock send_lock_{cxxrt::lock_class<"rtrs_send">()};
-	SendLedger ledger_{0, 1, 1}; // under send_lock_
-	u64 awaited_ = 0;	     // written under it; the place that somebody waits for
-	StallWatch stall_;	     // of who calls wake_if_stalled()
+	SqAccounting sq_{0, 1, 1}; // under send_lock_
+	u64 awaited_ = 0;	   // written under it; the place that somebody waits for
+	SqWatchdog watchdog_;	   // of who calls wake_if_stalled()
 };
 
 } // namespace rtrs

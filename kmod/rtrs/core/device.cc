@@ -20,8 +20,8 @@ Result<rtrs_device *> open_device(ib_device *ibdev)
 	Box<rtrs_device> device = TRY(make_box<rtrs_device>(GFP_KERNEL));
 	device->ibdev = ibdev;
 	const bool soft_roce = ibdev->ops.driver_id == RDMA_DRIVER_RXE;
-	device->repeats_local_work = soft_roce && rtrs_guard_registrations;
-	device->dies_of_a_drop = soft_roce;
+	device->replays_local_wrs = soft_roce && rtrs_guard_registrations;
+	device->gsi_fails_on_drop = soft_roce;
 	device->pd = TRY(from_err_ptr(ib_alloc_pd(ibdev, 0)));
 	return device.release();
 }

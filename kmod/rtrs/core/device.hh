@@ -14,8 +14,8 @@
 struct rtrs_device {
 	ib_device *ibdev;
 	ib_pd *pd;
-	bool repeats_local_work;
-	bool dies_of_a_drop;
+	bool replays_local_wrs;
+	bool gsi_fails_on_drop;
 };
 
 namespace rtrs {
@@ -58,10 +58,10 @@ public:
 	// that executes the local ones behind it a second time, also when its timer only came too
 	// early. So registering a region must be right when it is done twice (Registration). No
 	// where the administrator wants soft-RoCE to be treated like hardware.
-	bool repeats_local_work() const { return device_->repeats_local_work; }
+	bool replays_local_wrs() const { return device_->replays_local_wrs; }
 	// A packet that the network layer drops may break the queue pair of the connection manager
-	// for good: soft-RoCE since 6.12 (Farewell).
-	bool dies_of_a_drop() const { return device_->dies_of_a_drop; }
+	// for good: soft-RoCE since 6.12 (DelayedDreq).
+	bool gsi_fails_on_drop() const { return device_->gsi_fails_on_drop; }
 	explicit operator bool() const { return device_ != nullptr; }
 
 private:

@@ -98,7 +98,7 @@ public:
 	{
 		MemoryRegion r;
 		r.mr_ = TRY(cxxrt::from_err_ptr(ib_alloc_mr(device.pd(), type, max_pages)));
-		r.repeatable_ = device.repeats_local_work();
+		r.repeatable_ = device.replays_local_wrs();
 		return r;
 	}
 	MemoryRegion(MemoryRegion &&o)

@@ -33,8 +33,8 @@ constexpr u32 kHalfOpenConnectionsAlways = 16384;
 // How long a half-open path is silent before it may give way to another.
 constexpr u64 kGivesWayAfterMs = 1000;
 // How long a connection request waits for those that give way to be gone: queue pairs are drained
-// and destroyed within, also where a path without a carrier says no farewell for a second.
-constexpr u64 kRoomPatienceMs = 3000;
+// and destroyed within, also where a path without a carrier sends its DREQ a second late.
+constexpr u64 kRoomTimeoutMs = 3000;
 // Connection requests that have come and that no work item has begun to work on: of one host as
 // many as a path has connections; of strangers half of all, so that there is room for others; and
 // of one of these no more than are left for the next, so that hosts which fill their own places

@@ -60,7 +60,7 @@ private:
 // which it asks for anew only when it doubts it, the missing answer alone says so. Later ones are
 // longer: a server that is busy, as after its restart with all of its clients, must not be asked
 // anew before it can answer.
-class AnswerPatience {
+class AnswerTimeout {
 public:
 	// Milliseconds for the attempt that begins.
 	constexpr u32 next()
@@ -84,7 +84,7 @@ private:
 // How long a question for an address is open before it is asked anew. ib_core may lose an answer
 // that comes at once, as a neighbour's on the same network does, and the next question finds it
 // then. Where nobody answers, the kernel's own repetitions are a second apart.
-class AddressPatience {
+class AddressTimeout {
 public:
 	// Milliseconds for the question that is asked now.
 	constexpr u32 next()

@@ -201,7 +201,7 @@ Status Admission::take(const Claim &claim)
 
 Status Admission::take_or_wait(const Claim &claim)
 {
-	const u64 end = admission_ms() + kRoomPatienceMs;
+	const u64 end = admission_ms() + kRoomTimeoutMs;
 	for (;;) {
 		Quota quota = Quota::Fits;
 		u32 seen = 0;

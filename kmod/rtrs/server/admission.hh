@@ -50,7 +50,7 @@ class Admission {
 public:
 	// Enters a path, whose source and standing are set, that announces so many connections; of
 	// which none is made yet. EUSERS or ENOMEM over a limit of the administrator, EBUSY over
-	// another one; the log has its name. May sleep, and wait for room up to kRoomPatienceMs.
+	// another one; the log has its name. May sleep, and wait for room up to kRoomTimeoutMs.
 	Status enter(Admitted &path, u32 announced);
 	// Before a connection of the path is made, of so many bytes. Errors as above; ECONNRESET if
 	// the path itself has to give way. Waits likewise.

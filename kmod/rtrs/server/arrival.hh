@@ -37,7 +37,7 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 // What the chunk, or the capsule, wants of the user. Nothing is looked at before it is in private
 // memory. A capsule must have taken back the key that opens its chunk, into which the client could
 // still write otherwise.
-[[gnu::always_inline]] inline void RequestSlot::look(Path &path, u32 capsule)
+[[gnu::always_inline]] inline void RequestSlot::parse_and_dispatch(Path &path, u32 capsule)
 {
 	if (path.closing()) [[unlikely]] {
 		dropped();
@@ -114,7 +114,7 @@ inline ByteView RequestSlot::copy_request(Path &path, bool &whole)
 // What came by capsule needs no invalidation.
 [[gnu::always_inline]] inline void RequestSlot::resume()
 {
-	look(*owner_.path, 0);
+	parse_and_dispatch(*owner_.path, 0);
 }
 
 inline bool RequestSlot::must_invalidate() const
@@ -153,7 +153,7 @@ inline void RequestSlot::set_invalidation(ib_send_wr &wr)
 		step_ = Step::Invalidate;
 		arrival.con->invalidate_arrived(*this);
 	} else {
-		look(path, arrival.capsule_size);
+		parse_and_dispatch(path, arrival.capsule_size);
 	}
 }
 

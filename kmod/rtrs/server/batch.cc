@@ -38,27 +38,27 @@ void ServerConnection::end_batch()
 		return;
 	}
 	for (const Step step : kSteps)
-		post_collected(step);
+		post_batched(step);
 }
 
-// The end of a batch that has more to see to, or of any where there is a gate.
+// The end of a batch that has more to see to, or of any where there is a throttle.
 noinline void ServerConnection::see_to_due()
 {
 	const bool sent = due_ & kSent;
 	due_ = due_ & ~kSent;
 	if (sent && (READ_ONCE(expecting_) & kPending))
 		post_pending();
-	if (gate_) {
-		gate_->end_batch(sent);
+	if (throttle_) {
+		throttle_->end_batch(sent);
 		return;
 	}
 	for (const Step step : kSteps)
-		post_collected(step);
+		post_batched(step);
 }
 
-// Without a gate. Who finds no room goes by himself, and waits for room by himself, like anybody
-// else.
-void ServerConnection::post_collected(Step step)
+// Without a throttle. Who finds no room goes by himself, and waits for room by himself, like
+// anybody else.
+void ServerConnection::post_batched(Step step)
 {
 	const u32 count = take_collected(step);
 	if (!count || !full(post_chain(step, count, Signal::WhenDue, send_cqe()))) [[likely]]
@@ -70,7 +70,7 @@ void ServerConnection::post_collected(Step step)
 // There are as many as go in a chain.
 void ServerConnection::make_room(Step step)
 {
-	gate_ ? gate_->gate_collected(step) : post_collected(step);
+	throttle_ ? throttle_->throttle_collected(step) : post_batched(step);
 }
 
 // ---- chains ----

@@ -15,7 +15,7 @@ namespace rtrs::server {
 namespace {
 
 constexpr u32 kMaxAnswer = kMaxAnswerWrs + Registration::kMaxGuards;
-// Of slots that go together (batch.cc, gate.hh), in one chain.
+// Of slots that go together (batch.cc, throttle.hh), in one chain.
 constexpr u32 kMaxTogether = 64;
 static_assert(kMaxAnswer <= ServerConnection::max_service_chain());
 
@@ -45,7 +45,7 @@ QueuePlan ServerConnection::plan() const
 	// A read is answered by data, invalidation and answer; with new keys there is one more work
 	// request to register it, and before that one to take the old one away.
 	u32 per_request = settings().always_invalidate ? 5 : 3;
-	if (!service && path_.has_gates())
+	if (!service && path_.has_throttles())
 		per_request += Registration::kMaxGuards;
 	return plan_queues(service, settings().queue_depth(), per_request,
 			   static_cast<u32>(device.max_qp_wr), static_cast<u32>(device.max_cqe));
@@ -64,10 +64,10 @@ Status ServerConnection::adopt(rdma_cm_id *id)
 
 Status ServerConnection::open()
 {
-	if (!ConnectionId{cid()}.is_service() && path_.has_gates()) {
-		gate_ = TRY(make_box<ServerGate>(GFP_KERNEL, *this));
-		due_ = kAtGate;
-		expecting_ = kGate;
+	if (!ConnectionId{cid()}.is_service() && path_.has_throttles()) {
+		throttle_ = TRY(make_box<ServerThrottle>(GFP_KERNEL, *this));
+		due_ = kAtThrottle;
+		expecting_ = kThrottle;
 	}
 	// A device may have less room than its limit of work requests says, since these are of
 	// several sizes: then fewer do.
@@ -90,7 +90,7 @@ Status ServerConnection::create(const QueuePlan &queues)
 	config.send_sges = 1;
 	config.max_chain = max_service_chain();
 	if (!service) {
-		const u32 together = gate_batch(config.send_wrs, kMaxAnswerWrs, kMaxTogether);
+		const u32 together = throttle_batch(config.send_wrs, kMaxAnswerWrs, kMaxTogether);
 		config.max_chain = together * kMaxAnswerWrs + Registration::kMaxGuards;
 		chain_ = TRY(Array<ChainEntry>::create(together));
 		const u32 lkey = path_.device().pd()->local_dma_lkey;
@@ -334,8 +334,8 @@ noinline void ServerConnection::post_expecting()
 {
 	if (READ_ONCE(expecting_) & kPending)
 		post_pending();
-	if (gate_)
-		gate_->open_by_completion();
+	if (throttle_)
+		throttle_->open_by_completion();
 }
 
 void ServerConnection::drop_pending()
@@ -344,8 +344,8 @@ void ServerConnection::drop_pending()
 		   pending_.with([](PendingQueue &waiting) { return waiting.pop_front(); }))
 		slot->dropped();
 	drop_invalidating();
-	if (gate_)
-		gate_->drop_gated();
+	if (throttle_)
+		throttle_->drop_throttled();
 }
 
 } // namespace rtrs::server

@@ -5,7 +5,7 @@
 // the path's close work destroys it. Completions are handled in work-queue context, of I/O
 // connections in batches (rtrs/core/batch_queue.hh): what the handlers of a batch, and the user
 // whom they call, bring up to be posted is collected and goes when the batch ends (batch.cc). On
-// devices that execute local work twice there is a gate before the queue (gate.hh).
+// devices that execute local work twice there is a throttle before the queue (throttle.hh).
 #pragma once
 
 #include <cxxrt/guarded.hh>
@@ -17,7 +17,7 @@
 #include <rtrs/pure/geometry.hh>
 #include <rtrs/server/answer_wrs.hh>
 #include <rtrs/server/capsule_receives.hh>
-#include <rtrs/server/gate.hh>
+#include <rtrs/server/throttle.hh>
 #include <rtrs/server/slot.hh>
 
 namespace rtrs::server {
@@ -93,7 +93,7 @@ public:
 	};
 	static void sent(ib_cq *cq, ib_wc *wc);
 
-	// ---- for the gate ----
+	// ---- for the throttle ----
 
 	// A queue without room.
 	static bool full(const Status &s) { return !s.ok() && s.error() == err::eagain; }
@@ -146,7 +146,7 @@ private:
 	void post_pending();
 	void post_now(RequestSlot &slot);
 	void answer_now(RequestSlot &slot);
-	void post_aside(RequestSlot &slot, RequestSlot::Step step);
+	void post_slow_path(RequestSlot &slot, RequestSlot::Step step);
 	Status post_or_wait(RequestSlot &slot, Signal signal);
 	Status wait_for_room(RequestSlot &slot);
 	void finish_step(RequestSlot &slot, RequestSlot::Step step, const Status &s);
@@ -191,7 +191,7 @@ private:
 		chain_[count++].slots[index(step)] = &slot;
 	}
 	void make_room(RequestSlot::Step step);
-	void post_collected(RequestSlot::Step step);
+	void post_batched(RequestSlot::Step step);
 	Status post_invalidations(u32 count);
 	Status post_answers(u32 count, Signal signal, ib_cqe *completes);
 	template <bool kRegisters>
@@ -208,14 +208,15 @@ private:
 	u32 collected_[2] = {};	      // by step: how many slots of the next chain there are
 	// What the end of a batch has to see to, beside those.
 	enum Due : u8 {
-		kSent = 1,   // a send has completed with success in it
-		kAtGate = 2, // there is a gate, which they have to pass; fixed as below
+		kSent = 1,	 // a send has completed with success in it
+		kAtThrottle = 2, // there is a throttle, which they have to pass; fixed as below
 	};
 	u8 due_ = 0;
 	// Who waits for a send to complete, together for one look.
 	enum Expecting : u8 {
 		kPending = 1, // pending_ has somebody, or is about to; written under its lock
-		kGate = 2,    // there is a gate, which may wait; fixed when the connection opens
+		kThrottle =
+		    2, // there is a throttle, which may wait; fixed when the connection opens
 	};
 	u8 expecting_ = 0;
 	u32 peer_qp_ = 0; // the number of the client's queue pair
@@ -223,8 +224,8 @@ private:
 	Handler send_;	  // of answers
 	cxxrt::Guarded<PendingQueue, cxxrt::SpinLock> pending_{cxxrt::lock_class<"rtrs_pending">()};
 	cxxrt::Array<ChainEntry> chain_;
-	PendingQueue invalidating_;   // in chains that are posted, in their order
-	cxxrt::Box<ServerGate> gate_; // null where the path needs none
+	PendingQueue invalidating_;	      // in chains that are posted, in their order
+	cxxrt::Box<ServerThrottle> throttle_; // null where the path needs none
 
 	// A chain of receives without memory; its end is posted, of as many as have come.
 	ib_recv_wr again_[kCompletionBatch] = {};

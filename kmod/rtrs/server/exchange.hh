@@ -16,7 +16,7 @@
 namespace rtrs::server {
 
 // How often a path looks whether it still may be there.
-constexpr unsigned long kStandingInterval = HZ;
+constexpr unsigned long kRevalidateInterval = HZ;
 
 // How an attempt stands to the session whose instance its REP has said. No instance has two lives:
 // who Joins begins none, so that what another one of the same REP has begun, and has ended, is not

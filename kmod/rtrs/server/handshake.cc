@@ -199,7 +199,7 @@ Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
 		return kTooManyFailures;
 	if (!fields.cid.is_service()) {
 		const Status s = fields.authentication
-				     ? applicants_.connect(*this, id, request, fields)
+				     ? unauthenticated_.connect(*this, id, request, fields)
 				     : Status(err::enoent);
 		return !s.ok() && s.error() == err::enoent ? connect_plain(id, request, fields) : s;
 	}
@@ -207,7 +207,7 @@ Status Server::greet(rdma_cm_id *id, const rdma_conn_param &request,
 	case AuthChoice::Plain:
 		return connect_plain(id, request, fields);
 	case AuthChoice::Proof:
-		return applicants_.connect(*this, id, request, fields);
+		return unauthenticated_.connect(*this, id, request, fields);
 	case AuthChoice::Refuse:
 		break;
 	}

@@ -112,7 +112,7 @@ Status Path::become_connected()
 		return err::econnaborted;
 	TRY(send_info_response());
 	exchange_.reset();
-	standing_.queue_after(module_->control, kStandingInterval);
+	revalidate_.queue_after(module_->control, kRevalidateInterval);
 	heartbeat_.start(connections_[0].get(), module_->io);
 	stalls_.queue_after(module_->io, kStallInterval);
 	WRITE_ONCE(announced_, true);

@@ -3,7 +3,7 @@
 //
 // A folder is a rule for the keys of its name, whether there are any or not: secrets are in the
 // keyring, and names only here. Each path looks every second whether the rules still give it its
-// session's name (Path::look_at_standing), so who changes a list ends nothing by himself.
+// session's name (Path::revalidate_auth), so who changes a list ends nothing by himself.
 //
 // Lock: the one of KeyLists guards all lists. It is taken inside of configfs's locks, and none is
 // taken inside of it.

@@ -47,7 +47,7 @@ Result<Box<Module>> create_module(const Settings &s, const rtrs_server_limits &l
 	Box<Module> m = TRY(make_box<Module>(GFP_KERNEL, s, limits));
 	// In sysfs, where the number of items that run at a time can be changed.
 	m->control = TRY(Workqueue::create("rtrs_server_wq", WQ_UNBOUND | WQ_SYSFS));
-	// Each may sleep for a second (Farewell), of as many paths as a cable carries.
+	// Each may sleep for a second (DelayedDreq), of as many paths as a cable carries.
 	m->closing = TRY(
 	    Workqueue::create("rtrs_server_close", WQ_UNBOUND | WQ_SYSFS, WQ_UNBOUND_MAX_ACTIVE));
 	m->timers = TRY(Workqueue::create("rtrs_server_time", WQ_UNBOUND | WQ_SYSFS));

@@ -84,7 +84,7 @@ struct Module {
 	// Limits of handshakes, which wait for nothing.
 	cxxrt::Workqueue timers;
 	// Connection requests, host by host, of strangers and of hosts that have proven themselves.
-	// They wait for the device, and for ends of paths as long as kRoomPatienceMs.
+	// They wait for the device, and for ends of paths as long as kRoomTimeoutMs.
 	cxxrt::Workqueue strangers;
 	cxxrt::Workqueue known_hosts;
 	// Heartbeats and requests that waited for their slot: never behind the others.

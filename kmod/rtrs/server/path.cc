@@ -3,7 +3,7 @@
 #include <rtrs/server/path.hh>
 
 #include <cxxrt/log.hh>
-#include <rtrs/core/farewell.hh>
+#include <rtrs/core/delayed_dreq.hh>
 #include <rtrs/server/module.hh>
 #include <rtrs/server/server.hh>
 #include <rtrs/server/session.hh>
@@ -33,7 +33,7 @@ Path::Path(Server &server, const rdma_cm_id &id, const ConnectRequestFields &fie
       exchange_(cxxrt::move(exchange)), setup_wait_(cxxrt::lock_class<"rtrs_setup">()),
       heartbeat_handler_{{ServerConnection::sent}, nullptr},
       heartbeat_(this, heartbeat_lost, &heartbeat_handler_.cqe, heartbeat_limits_), stalls_(this),
-      handshake_timer_(this), standing_(this), info_(this), fence_(this), close_(this), end_(this)
+      handshake_timer_(this), revalidate_(this), info_(this), fence_(this), close_(this), end_(this)
 {
 	if (exchange_)
 		state_.begin_applying();
@@ -107,7 +107,7 @@ Status Path::allocate()
 {
 	wr_counters_ = TRY(PerCpu<WrCounters>::create());
 	stats_ = TRY(PerCpu<PathStats>::create());
-	gate_ = TRY(InflightEvent::create());
+	inflight_ = TRY(InflightEvent::create());
 	connections_ = TRY(Array<Box<ServerConnection>>::create(connection_count()));
 	return {};
 }
@@ -117,8 +117,8 @@ Status Path::open_device(ib_device *ibdev)
 {
 	device_ = TRY(PathDevice::open(ibdev));
 	// Only if each request gives its chunk a new key.
-	if (settings().always_invalidate && device_.repeats_local_work())
-		state_.give_gates();
+	if (settings().always_invalidate && device_.replays_local_wrs())
+		state_.give_throttles();
 	// Longer messages than those that are due break the connection.
 	const usize info = exchange_ ? kProvenInfoRequestSize : sizeof(InfoRequest);
 	info_request_ = TRY(DmaBuffer::create(ibdev, info, DMA_FROM_DEVICE));
@@ -180,7 +180,7 @@ bool Path::State::move(ServerPathState to, ServerPathState &from)
 		if (!transition_allowed(from, to))
 			return false;
 		const u8 posts = to == ServerPathState::Connected ? kPosts : 0;
-		value = static_cast<u8>(static_cast<u8>(to) | posts | (seen & kHasGates));
+		value = static_cast<u8>(static_cast<u8>(to) | posts | (seen & kHasThrottles));
 	} while (!__atomic_compare_exchange_n(&value_, &seen, value, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
 	return true;
@@ -314,10 +314,11 @@ void Path::look_again()
 //     for them is his answer, RequestSlot::respond() to Path::leave(). What it uses: the slot and
 //     the chunk, which are the session's, whose memory the path keeps; the state of the path, on
 //     which it drops the answer before it looks at connection, queue pair, region or device, and
-//     step 2 has waited for those who saw another one; the path's statistics and gate. The disk
+//     step 2 has waited for those who saw another one; the path's statistics and throttle. The disk
 //     reads and writes the chunk, not the mapping of it that is taken back here, and that does not
 //     write to the chunk (PathRegions).
-//  8. The gate closes behind the last request, whoever answers that: the rest is done by run_end().
+//  8. The throttle closes behind the last request, whoever answers that: the rest is done by
+//  run_end().
 void Path::run_close()
 {
 	// First, so that no other path queues the timer any more, and none of its own requests
@@ -337,16 +338,16 @@ void Path::run_close()
 	await_connection_requests();
 	info_.cancel_sync();
 	// Queued by the one above.
-	standing_.cancel_sync();
+	revalidate_.cancel_sync();
 	fence_.cancel_sync();
 
 	heartbeat_.stop();
 	stalls_.cancel_sync();
 	synchronize_rcu();
 
-	const Farewell farewell =
-	    Farewell::of(device_, is_unused() ? nullptr : connections_[0]->cm_id);
-	if (farewell.at_once())
+	const DelayedDreq dreq =
+	    DelayedDreq::of(device_, is_unused() ? nullptr : connections_[0]->cm_id);
+	if (dreq.at_once())
 		for (auto &con : connections_)
 			if (con)
 				con->disconnect();
@@ -384,7 +385,7 @@ void Path::run_close()
 		if (con)
 			con->release_queues();
 	device_.reset();
-	farewell.wait();
+	dreq.wait();
 	for (auto &con : connections_)
 		if (con)
 			con->destroy_id();
@@ -393,7 +394,7 @@ void Path::run_close()
 	server_.admission().leave(*admitted_);
 	log_info(name(), "disconnected");
 
-	gate_->shut(all_left, this);
+	inflight_->shut(all_left, this);
 }
 
 // In the context of the last answer, or of run_close().
@@ -410,7 +411,7 @@ void Path::run_end()
 	if (session_)
 		session_->remove(*this);
 	else
-		server_.remove_applicant(*this);
+		server_.remove_unauthenticated(*this);
 }
 
 } // namespace rtrs::server

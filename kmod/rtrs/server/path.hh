@@ -93,10 +93,10 @@ public:
 	// be posted to. The close work waits for all such scopes before it drains.
 	bool may_post() const { return state_.may_post(); }
 	// Likewise, in one look, whether that is all that there is to ask: not where connections
-	// have gates.
+	// have throttles.
 	bool posts_freely() const { return state_.posts_freely(); }
-	// I/O connections of this path have gates (gate.hh). Fixed.
-	bool has_gates() const { return state_.has_gates(); }
+	// I/O connections of this path have throttles (throttle.hh). Fixed.
+	bool has_throttles() const { return state_.has_throttles(); }
 	// Queues the close work; once, however often it is called.
 	void close();
 	// Another path of the session has come closer to its end: see whether that was waited for.
@@ -111,8 +111,8 @@ public:
 
 	// For so many requests. False when the path is closing. Each of them is followed by a
 	// leave(), after which the path may be gone; one call does for several.
-	[[nodiscard]] bool enter(u32 count) { return gate_->enter(count); }
-	void leave(u32 count = 1) { gate_->leave(count); }
+	[[nodiscard]] bool enter(u32 count) { return inflight_->enter(count); }
+	void leave(u32 count = 1) { inflight_->leave(count); }
 
 	// ---- INFO exchange (info.cc) ----
 
@@ -209,23 +209,26 @@ private:
 			return __atomic_load_n(&value_, __ATOMIC_ACQUIRE) ==
 			       (static_cast<u8>(ServerPathState::Connected) | kPosts);
 		}
-		bool has_gates() const { return READ_ONCE(value_) & kHasGates; }
+		bool has_throttles() const { return READ_ONCE(value_) & kHasThrottles; }
 		// False if the table does not allow it from the present state, which is `from`
 		// afterwards.
 		bool move(ServerPathState to, ServerPathState &from);
 
 		// Before the path is on a list.
 		void begin_applying() { value_ = static_cast<u8>(ServerPathState::Applying); }
-		void give_gates() { __atomic_fetch_or(&value_, kHasGates, __ATOMIC_RELAXED); }
+		void give_throttles()
+		{
+			__atomic_fetch_or(&value_, kHasThrottles, __ATOMIC_RELAXED);
+		}
 
 	private:
 		enum : u8 {
-			kPosts = 0x40,	  // of Connected, and of no other
-			kHasGates = 0x80, // stays as it is while the state changes
+			kPosts = 0x40,	      // of Connected, and of no other
+			kHasThrottles = 0x80, // stays as it is while the state changes
 		};
 		static ServerPathState state_of(u8 value)
 		{
-			return static_cast<ServerPathState>(value & ~(kPosts | kHasGates));
+			return static_cast<ServerPathState>(value & ~(kPosts | kHasThrottles));
 		}
 
 		u8 value_ = static_cast<u8>(ServerPathState::Connecting);
@@ -256,7 +259,7 @@ private:
 	Status add_proof(usize size);
 	Status check_policy();
 	Status check_name();
-	void look_at_standing();
+	void revalidate_auth();
 	void run_fence();
 	Status post_fence_done(u32 serial);
 	Status await_others();
@@ -322,7 +325,7 @@ private:
 	DmaBuffer answers_;   // by slot; empty where answers carry nothing
 	cxxrt::PerCpu<WrCounters> wr_counters_;
 	cxxrt::PerCpu<PathStats> stats_;
-	cxxrt::Box<cxxrt::InflightEvent> gate_;
+	cxxrt::Box<cxxrt::InflightEvent> inflight_;
 	// By cid. Filled under connect_lock_ while CONNECTING, emptied by the close work.
 	cxxrt::Array<cxxrt::Box<ServerConnection>> connections_;
 
@@ -347,7 +350,7 @@ private:
 	HeartbeatTimer heartbeat_;
 	cxxrt::DelayedWork<Path, &Path::wake_stalled> stalls_;
 	cxxrt::DelayedWork<Path, &Path::handshake_timeout> handshake_timer_;
-	cxxrt::DelayedWork<Path, &Path::look_at_standing> standing_;
+	cxxrt::DelayedWork<Path, &Path::revalidate_auth> revalidate_;
 	cxxrt::DelayedWork<Path, &Path::run_info> info_;
 	cxxrt::DelayedWork<Path, &Path::run_fence> fence_;
 	cxxrt::RefWork<Path, &Path::run_close> close_;

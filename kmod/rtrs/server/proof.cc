@@ -147,7 +147,7 @@ Status Path::check_policy()
 
 // A logon key tells nobody of its end, a list of names knows no paths, nor does the policy: so each
 // path looks whether what it was let in by is still good.
-void Path::look_at_standing()
+void Path::revalidate_auth()
 {
 	if (state() != ServerPathState::Connected)
 		return;
@@ -161,7 +161,7 @@ void Path::look_at_standing()
 		return;
 	}
 	if (check_name().ok())
-		standing_.queue_after(module_->control, kStandingInterval);
+		revalidate_.queue_after(module_->control, kRevalidateInterval);
 }
 
 } // namespace rtrs::server

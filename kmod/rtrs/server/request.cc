@@ -41,7 +41,7 @@ void RequestSlot::begin()
 	if (must_invalidate())
 		invalidate();
 	else
-		look(*owner_.path, owner_.capsule_size);
+		parse_and_dispatch(*owner_.path, owner_.capsule_size);
 }
 
 void RequestSlot::run()

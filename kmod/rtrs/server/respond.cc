@@ -183,7 +183,7 @@ void ServerConnection::post_now(RequestSlot &slot)
 	{
 		RcuReader posting;
 		if (!path_.posts_freely()) [[unlikely]] {
-			post_aside(slot, step);
+			post_slow_path(slot, step);
 			return;
 		}
 		s = post_or_wait(slot, Signal::WhenDue);
@@ -191,18 +191,19 @@ void ServerConnection::post_now(RequestSlot &slot)
 	finish_step(slot, step, s);
 }
 
-// Under RcuReader. The path has gates, or may not post.
-noinline void ServerConnection::post_aside(RequestSlot &slot, Step step)
+// Under RcuReader. The path has throttles, or may not post.
+noinline void ServerConnection::post_slow_path(RequestSlot &slot, Step step)
 {
 	if (!path_.may_post()) {
 		slot.dropped();
 		return;
 	}
-	const GatePass pass = gate_ ? gate_->let_slot_in(slot) : GatePass::Post;
-	if (pass != GatePass::Hold)
+	const ThrottlePass pass = throttle_ ? throttle_->pass_slot(slot) : ThrottlePass::Post;
+	if (pass != ThrottlePass::Hold)
 		finish_step(slot, step,
-			    post_or_wait(slot, pass == GatePass::PostSignaled ? Signal::Always
-									      : Signal::WhenDue));
+			    post_or_wait(slot, pass == ThrottlePass::PostSignaled
+						   ? Signal::Always
+						   : Signal::WhenDue));
 }
 
 [[gnu::always_inline]] inline Status ServerConnection::post_or_wait(RequestSlot &slot,

@@ -150,7 +150,7 @@ Status Server::admit(Path &path)
 	Ref<Session> session = sessions_.with(
 	    [&](Sessions &s) { return find_locked(s, path.asked().session, true).session; });
 	if (!session) {
-		TRY(applicants_.begin_session(path));
+		TRY(unauthenticated_.begin_session(path));
 		TRY(sessions_.with(
 		    [&](Sessions &s) { return check_quota(s, path.source(), false); }));
 		session = TRY(add(TRY(Session::create(*this, path.asked().session, path.instance(),
@@ -169,7 +169,7 @@ Status Server::admit(Path &path)
 
 // The one that waits for all of them may free the server as soon as the works of the queues, of
 // which this is one, have returned.
-void Server::remove_applicant(Path &path)
+void Server::remove_unauthenticated(Path &path)
 {
 	// What came instead of a proof, if anything, costs as much as a wrong one: whoever has no
 	// key would send that. Not if it was this side that could not answer, nor if nobody has
@@ -177,7 +177,7 @@ void Server::remove_applicant(Path &path)
 	const Exchange &exchange = *path.proof();
 	if (exchange.state == ServerAuth::Challenged && exchange.challenged && path.heard())
 		(void)proof_failed(exchange.from);
-	applicants_.remove(path);
+	unauthenticated_.remove(path);
 	gone_.wake_all();
 }
 
@@ -202,7 +202,7 @@ bool Server::may_ask(const rdma_cm_id &id, ConnectionId cid)
 	if (!cid.is_service())
 		return failures_.with(
 		    [&](auto &limit) { return limit.allows_more(from, now_ms()); });
-	const Asking asking = applicants_.asking(from);
+	const Asking asking = unauthenticated_.asking(from);
 	return failures_.with([&](auto &limit) { return limit.allows(from, now_ms(), asking); });
 }
 
@@ -275,7 +275,7 @@ void Server::close_all()
 	admission_.end_waits();
 	requests_.stop();
 	// Before sessions: one of these that goes on nevertheless is in one by now.
-	applicants_.close_all();
+	unauthenticated_.close_all();
 	for (;;) {
 		Ref<Session> open;
 		sessions_.with([&](Sessions &s) {

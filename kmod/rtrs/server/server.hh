@@ -11,7 +11,7 @@
 #include <rtrs/pure/auth_policy.hh>
 #include <rtrs/pure/failure_limit.hh>
 #include <rtrs/server/admission.hh>
-#include <rtrs/server/applicants.hh>
+#include <rtrs/server/unauthenticated_paths.hh>
 #include <rtrs/server/listener.hh>
 #include <rtrs/server/requests.hh>
 #include <rtrs/server/session.hh>
@@ -85,9 +85,9 @@ public:
 	// The path has proven who it is, and joins the session that its REP spoke of, or begins it.
 	// EAGAIN: not yet. Otherwise an error is the end of the attempt. May sleep.
 	Status admit(Path &path);
-	void await_applications() { applicants_.await_connection_requests(); }
-	bool promote(Path &path) { return applicants_.promote(path); }
-	void remove_applicant(Path &path);
+	void await_applications() { unauthenticated_.await_connection_requests(); }
+	bool promote(Path &path) { return unauthenticated_.promote(path); }
+	void remove_unauthenticated(Path &path);
 	// An attempt from there has not proven anything; whether the log should tell. Any context.
 	bool proof_failed(const Source &from);
 	// One has: no flood of others keeps who is there out from now on. Any context.
@@ -110,7 +110,7 @@ private:
 
 	bool all_gone()
 	{
-		return applicants_.empty() && READ_ONCE(sessions_.exclusive().alive) == 0;
+		return unauthenticated_.empty() && READ_ONCE(sessions_.exclusive().alive) == 0;
 	}
 
 	// In the work item of a request. An error leaves the id with the caller.
@@ -134,7 +134,7 @@ private:
 	cxxrt::Guarded<FailureLimit<>, cxxrt::SpinLock> failures_{
 	    cxxrt::lock_class<"rtrs_failures">()};
 	Requests requests_{serve, this};
-	Applicants applicants_;
+	UnauthenticatedPaths unauthenticated_;
 	cxxrt::Guarded<Sessions, cxxrt::Mutex> sessions_{cxxrt::lock_class<"rtrs_sessions">()};
 	cxxrt::WaitQueue gone_{cxxrt::lock_class<"rtrs_gone">()};
 	Listener listener_{*this};

@@ -6,7 +6,7 @@
 //	   └─ Park ──> waits for the let_go() of the other path's request ──> begin()
 //
 // From Start to let_go() exactly one request owns the slot and all fields below "of the owner"; its
-// path stays alive because each accepted request is inside the path's in-flight gate, and the
+// path stays alive because each accepted request is inside the path's in-flight throttle, and the
 // session and the slot because the path is. let_go() is the last thing that touches the slot on
 // behalf of a request; who posts its answer leaves the path after that. Slots live as long as their
 // session.
@@ -40,7 +40,7 @@ public:
 	// Before any path exists.
 	void init(Session &session, Slot slot, void *area);
 
-	// What a handler of receives found. The caller has entered the path's gate.
+	// What a handler of receives found. The caller has entered the path's throttle.
 	struct Arrival {
 		Path *path = nullptr;
 		ServerConnection *con = nullptr;
@@ -162,7 +162,7 @@ private:
 	void begin();
 	bool must_invalidate() const;
 	void invalidate();
-	void look(Path &path, u32 capsule_size);
+	void parse_and_dispatch(Path &path, u32 capsule_size);
 	ByteView copy_request(Path &path, bool &whole);
 	const u8 *copy_long_message();
 	void hand_to_user(Path &path, const u8 *message);

@@ -228,8 +228,8 @@ CASE(batch_passes_the_gate)
 	expect_served(test, c, slots(c));
 }
 
-// Those that the gate holds go when a send completes that nobody waited for before: at once, with
-// nothing received, and not when somebody looks whether the queue stands still.
+// Those that the throttle holds go when a send completes that nobody waited for before: at once,
+// with nothing received, and not when somebody looks whether the queue stands still.
 CASE(batch_is_held_till_a_completion)
 {
 	auto made = Client::create(1, {.soft_roce = true});
@@ -391,8 +391,8 @@ CASE(batch_races_with_the_end_of_the_path)
 	}
 }
 
-// Requests that go alone, in a queue that is full now and then, on a device with a gate: no path
-// ends that could end them, so one that the completions forget is stuck.
+// Requests that go alone, in a queue that is full now and then, on a device with a throttle: no
+// path ends that could end them, so one that the completions forget is stuck.
 CASE(batch_gate_forgets_nobody)
 {
 	auto made = Client::create(1, {.queue = 40, .soft_roce = true});

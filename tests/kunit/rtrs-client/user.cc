@@ -82,7 +82,7 @@ Result<Box<Client>> Client::create(u32 paths, const Options &options)
 	c->fabric->device.ibdev->attrs.max_qp_wr = static_cast<int>(options.queue);
 	c->fabric->device.ibdev->attrs.max_mr_size = options.max_mr_size;
 	c->fabric->device.ibdev->attrs.page_size_cap = options.page_sizes;
-	c->fabric->device.repeats_local_work = options.soft_roce;
+	c->fabric->device.replays_local_wrs = options.soft_roce;
 	TRY(Status::from_code(rtrs_client_start()));
 	c->started_ = true;
 

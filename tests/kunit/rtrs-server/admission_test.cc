@@ -217,7 +217,7 @@ CASE(admission_keeps_room_for_the_next)
 	// There is some left, at once.
 	const unsigned long begun = jiffies;
 	EXPECT(f.enter(d, kUnit).ok());
-	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomPatienceMs) / 2));
+	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomTimeoutMs) / 2));
 }
 
 CASE(admission_waits_for_what_gives_way)
@@ -261,7 +261,7 @@ CASE(admission_who_gives_way_waits_no_more)
 		EXPECT(waiter.wait_done().ok());
 	}
 	EXPECT(is(s, err::econnreset));
-	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomPatienceMs) / 2));
+	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomTimeoutMs) / 2));
 	EXPECT_EQ(b.place.connections, 1);
 }
 
@@ -274,7 +274,7 @@ CASE(admission_patience_ends)
 	const unsigned long begun = jiffies;
 	EXPECT(is(f.enter(b, 6 * kUnit), err::ebusy));
 	EXPECT(a.given_way);
-	EXPECT(time_after_eq(jiffies, begun + msecs_to_jiffies(kRoomPatienceMs)));
+	EXPECT(time_after_eq(jiffies, begun + msecs_to_jiffies(kRoomTimeoutMs)));
 	// What was entered stays, as the path does.
 	EXPECT_EQ(b.place.bytes, path_bytes(2));
 	// Without anybody to wait for it is refused at once.
@@ -282,7 +282,7 @@ CASE(admission_patience_ends)
 	a.place.leaving = false;
 	a.place.heard_at += 60000;
 	EXPECT(is(f.admission.add_connection(b.place, 6 * kUnit), err::ebusy));
-	EXPECT(time_before(jiffies, again + msecs_to_jiffies(kRoomPatienceMs) / 2));
+	EXPECT(time_before(jiffies, again + msecs_to_jiffies(kRoomTimeoutMs) / 2));
 }
 
 CASE(admission_of_info_comes_again)
@@ -459,7 +459,7 @@ CASE(admission_end_of_the_server_ends_waits)
 		EXPECT(waiter.wait_done().ok());
 	}
 	EXPECT(is(s, err::ebusy));
-	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomPatienceMs) / 2));
+	EXPECT(time_before(jiffies, begun + msecs_to_jiffies(kRoomTimeoutMs) / 2));
 }
 
 // Places as well as memory.

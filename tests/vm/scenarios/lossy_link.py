@@ -2,7 +2,7 @@
 """Frames get lost on the cable: RDMA sends them again, and no request fails and no path breaks.
 
 `unguarded` sees whether a kernel's soft-RoCE still needs the guards of registrations (Documentation/design.md): without
-them it breaks paths. Where it no longer does that, `repeats_local_work` has to learn to tell such a kernel.
+them it breaks paths. Where it no longer does that, `replays_local_wrs` has to learn to tell such a kernel.
 """
 
 from vmlab import rnbd

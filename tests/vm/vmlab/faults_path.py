@@ -15,7 +15,7 @@ from .multipath import connects, wait_lost
 
 BAD = 0  # the cable that has trouble
 SILENT = (9.0, "who falls silent without a port's event is missed after 6 s (protocol B.3)")
-HEARD = (17.0, "a connection that is heard is asked for life after 5 s, and has 10 s for it (pure/life_probe.hh)")
+HEARD = (17.0, "a connection that is heard is asked for life after 5 s, and has 10 s for it (pure/liveness_probe.hh)")
 
 
 class OfPath(Fault):

@@ -34,6 +34,7 @@ BAD = {
         {"a.py": f"url = 'http://{HOST}/debian'\n"},
         {"b.md": "see /wo" + "rk/main for it\n"},
     ],
+    "field-names": [{"kmod/a.hh": "class Out" "box;\n"}, {"tests/unit/a.cc": "// The led" "ger knows.\n"}],
     "links": [{"README.md": "[x](Documentation/none.md)\n"}, {"a/b.md": "[x](../c.md#y)\n"}],
     "citations": [
         {"a.cc": "// protocol A.9\n", "Documentation/protocol.md": "# A. Wire\n## A.1 Constants\n"},
@@ -294,6 +295,7 @@ GOOD = {
     "length": [{"a.cc": "\n" * 500, "Documentation/long.md": "\n" * 900}],
     "unfinished": [{"a.sh": "mktemp -d x.XXX" + "XXX\n"}],
     "places": [{"a.cc": "#include <cxxrt/work.hh>\n", "a.sh": 'cd "$top/work/x"\n'}],
+    "field-names": [{"kmod/a.hh": "class SendBatch;\n", "tools/a.py": "out" "box = []\n"}],
     "links": [{"a.md": "[x](b/c.md) [y](b) [z](https://x.org) [t](#u)\n", "b/c.md": "\n"}],
     "citations": [
         {"a.cc": "// protocol B.1.2\n", "Documentation/protocol.md": "### B.1.2 Triggers\n"}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Turns of those whose requests wait for a chain.
-#include <rtrs/pure/turn_queue.hh>
+#include <rtrs/pure/fair_queue.hh>
 
 #include <deque>
 #include <random>
@@ -33,7 +33,7 @@ private:
 	std::deque<Item *> items_;
 };
 
-using Queue = TurnQueue<Item, ItemList>;
+using Queue = FairQueue<Item, ItemList>;
 
 class Waiting {
 public:
@@ -73,7 +73,7 @@ std::vector<u32> flows(const std::vector<Item *> &chain)
 
 } // namespace
 
-TEST(TurnQueue, OneFlowGoesInItsOrder)
+TEST(FairQueue, OneFlowGoesInItsOrder)
 {
 	Waiting w;
 	w.add(7, 100);
@@ -89,7 +89,7 @@ TEST(TurnQueue, OneFlowGoesInItsOrder)
 	EXPECT_TRUE(w.posted(64).empty());
 }
 
-TEST(TurnQueue, FlowsTakeTurns)
+TEST(FairQueue, FlowsTakeTurns)
 {
 	Waiting w;
 	w.add(1, 3);
@@ -98,7 +98,7 @@ TEST(TurnQueue, FlowsTakeTurns)
 	EXPECT_EQ(flows(w.posted(64)), (std::vector<u32>{1, 2, 3, 1, 3, 1}));
 }
 
-TEST(TurnQueue, AModestOneIsInTheNextChainAndChainsAreShortForAWhile)
+TEST(FairQueue, AModestOneIsInTheNextChainAndChainsAreShortForAWhile)
 {
 	Waiting w;
 	w.add(1, 400);
@@ -114,7 +114,7 @@ TEST(TurnQueue, AModestOneIsInTheNextChainAndChainsAreShortForAWhile)
 	EXPECT_EQ(w.posted(64).size(), 64u);
 }
 
-TEST(TurnQueue, MuchBeginsAtFourTimes)
+TEST(FairQueue, MuchBeginsAtFourTimes)
 {
 	for (u32 much = turns::kMuch - 1; much <= turns::kMuch; much++) {
 		Waiting w;
@@ -127,7 +127,7 @@ TEST(TurnQueue, MuchBeginsAtFourTimes)
 }
 
 // Whoever has had three turns waits for little beside one who waits for twelve.
-TEST(TurnQueue, MuchIsMeasuredByTheTurns)
+TEST(FairQueue, MuchIsMeasuredByTheTurns)
 {
 	Waiting w;
 	w.add(1, 3);
@@ -137,7 +137,7 @@ TEST(TurnQueue, MuchIsMeasuredByTheTurns)
 	EXPECT_EQ(w.posted(64).size(), 40u);
 }
 
-TEST(TurnQueue, DropsAll)
+TEST(FairQueue, DropsAll)
 {
 	Waiting w;
 	w.add(1, 3);
@@ -149,7 +149,7 @@ TEST(TurnQueue, DropsAll)
 	EXPECT_EQ(w.posted(64).size(), 2u);
 }
 
-TEST(TurnQueue, AChainThatIsFoundUnevenLateEndsThere)
+TEST(FairQueue, AChainThatIsFoundUnevenLateEndsThere)
 {
 	Waiting w;
 	w.add(1, 400);
@@ -158,7 +158,7 @@ TEST(TurnQueue, AChainThatIsFoundUnevenLateEndsThere)
 	EXPECT_EQ(w.posted(64).size(), turns::kShort);
 }
 
-TEST(TurnQueue, EqualsHaveLongChains)
+TEST(FairQueue, EqualsHaveLongChains)
 {
 	Waiting w;
 	w.add(1, 100);
@@ -171,7 +171,7 @@ TEST(TurnQueue, EqualsHaveLongChains)
 	EXPECT_EQ(many.posted(64).size(), 16u);
 }
 
-TEST(TurnQueue, AShortChainHasOneOfEachFlow)
+TEST(FairQueue, AShortChainHasOneOfEachFlow)
 {
 	Waiting w;
 	w.add(0, 400);
@@ -183,7 +183,7 @@ TEST(TurnQueue, AShortChainHasOneOfEachFlow)
 		EXPECT_EQ(got[f]->flow, f);
 }
 
-TEST(TurnQueue, NumbersAreTakenModulo)
+TEST(FairQueue, NumbersAreTakenModulo)
 {
 	Waiting w;
 	w.add(3, 2);
@@ -192,7 +192,7 @@ TEST(TurnQueue, NumbersAreTakenModulo)
 	EXPECT_EQ(flows(w.posted(64)), (std::vector<u32>{3, ~0U, 3, 3 + turns::kFlows}));
 }
 
-TEST(TurnQueue, WhatIsPutBackIsTakenAgainInTheSameOrder)
+TEST(FairQueue, WhatIsPutBackIsTakenAgainInTheSameOrder)
 {
 	std::mt19937 random(1);
 	for (int round = 0; round < 2000; round++) {
@@ -210,7 +210,7 @@ TEST(TurnQueue, WhatIsPutBackIsTakenAgainInTheSameOrder)
 }
 
 // Whatever comes and goes, each request is taken once, and those of a flow in their order.
-TEST(TurnQueue, NothingIsLostOrTakenTwice)
+TEST(FairQueue, NothingIsLostOrTakenTwice)
 {
 	std::mt19937 random(2);
 	Waiting w;

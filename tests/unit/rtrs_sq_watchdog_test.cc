@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 // When a send queue is woken.
-#include <rtrs/pure/send_ledger.hh>
-#include <rtrs/pure/stall_watch.hh>
+#include <rtrs/pure/sq_accounting.hh>
+#include <rtrs/pure/sq_watchdog.hh>
 
 using namespace rtrs;
 
-TEST(StallWatch, LeavesAloneWhatMovesOrIsEmpty)
+TEST(SqWatchdog, LeavesAloneWhatMovesOrIsEmpty)
 {
-	StallWatch w;
+	SqWatchdog w;
 	for (u64 n = 0; n < 100; n++)
 		EXPECT_FALSE(w.look(n, n));
 	for (u64 n = 100; n < 200; n++)
 		EXPECT_FALSE(w.look(n + 3, n)) << "something has completed since";
 }
 
-TEST(StallWatch, WakesWhatStandsStill)
+TEST(SqWatchdog, WakesWhatStandsStill)
 {
-	StallWatch w;
+	SqWatchdog w;
 	EXPECT_FALSE(w.look(5, 4)) << "the first look that sees so many";
 	EXPECT_TRUE(w.look(5, 4));
 }
 
 // Of a device that forgot again behind the first wake-up, or of a link that is down for an hour.
-TEST(StallWatch, TriesAgainEverMoreSeldom)
+TEST(SqWatchdog, TriesAgainEverMoreSeldom)
 {
-	StallWatch w;
+	SqWatchdog w;
 	w.look(5, 4);
 	u32 woken = 0;
 	for (u32 look = 1; look <= 3600; look++) {
@@ -40,27 +40,27 @@ TEST(StallWatch, TriesAgainEverMoreSeldom)
 }
 
 // The last requests of a burst ask for no completion, and the queue cannot know that they are done.
-TEST(StallWatch, OnceAfterABurst)
+TEST(SqWatchdog, OnceAfterABurst)
 {
-	SendLedger ledger(64, 8, 4);
-	StallWatch w;
+	SqAccounting queue(64, 8, 4);
+	SqWatchdog w;
 	const auto look = [&] {
-		return w.look(ledger.place(), ledger.completed());
+		return w.look(queue.place(), queue.completed());
 	};
 	for (u32 n = 0; n < 12; n++)
-		ledger.reserve(1);
-	ledger.retire();
+		queue.reserve(1);
+	queue.retire();
 	EXPECT_FALSE(look());
 	ASSERT_TRUE(look());
-	EXPECT_EQ(ledger.reserve(1, true, 0), SendPermit::Signaled);
-	ledger.retire();
+	EXPECT_EQ(queue.reserve(1, true, 0), SendPermit::Signaled);
+	queue.retire();
 	for (u32 n = 0; n < 100; n++)
 		EXPECT_FALSE(look());
 }
 
-TEST(StallWatch, KnowsHowLong)
+TEST(SqWatchdog, KnowsHowLong)
 {
-	StallWatch w;
+	SqWatchdog w;
 	EXPECT_EQ(w.stands_still(), 0u);
 	w.look(5, 4);
 	EXPECT_EQ(w.stands_still(), 0u);
@@ -75,9 +75,9 @@ TEST(StallWatch, KnowsHowLong)
 	EXPECT_EQ(w.stands_still(), 0u) << "idle";
 }
 
-TEST(StallWatch, KnowsWhetherItHelped)
+TEST(SqWatchdog, KnowsWhetherItHelped)
 {
-	StallWatch w;
+	SqWatchdog w;
 	w.look(5, 4, 5);
 	ASSERT_TRUE(w.look(5, 4, 5));
 	EXPECT_FALSE(w.helped()) << "not yet";
@@ -87,9 +87,9 @@ TEST(StallWatch, KnowsWhetherItHelped)
 	EXPECT_FALSE(w.helped()) << "told once";
 }
 
-TEST(StallWatch, DoesNotHelpWhereNobodyWaits)
+TEST(SqWatchdog, DoesNotHelpWhereNobodyWaits)
 {
-	StallWatch w;
+	SqWatchdog w;
 	w.look(5, 4, 4);
 	ASSERT_TRUE(w.look(5, 4, 4)) << "the end of a burst";
 	w.look(5, 5, 5);
@@ -97,16 +97,16 @@ TEST(StallWatch, DoesNotHelpWhereNobodyWaits)
 }
 
 // It took longer than to the next look, or only a part of what was awaited has come.
-TEST(StallWatch, DoesNotHelpLater)
+TEST(SqWatchdog, DoesNotHelpLater)
 {
-	StallWatch w;
+	SqWatchdog w;
 	w.look(9, 4, 9);
 	ASSERT_TRUE(w.look(9, 4, 9));
 	ASSERT_TRUE(w.look(10, 4, 10));
 	w.look(11, 9, 11);
 	EXPECT_FALSE(w.helped());
 
-	StallWatch other;
+	SqWatchdog other;
 	other.look(5, 4, 5);
 	ASSERT_TRUE(other.look(5, 4, 5));
 	ASSERT_TRUE(other.look(6, 4, 6));

@@ -10,10 +10,10 @@
 
 namespace rnbd {
 
-class CacheNews {
+class WriteCacheNotice {
 public:
 	// As OPEN told it.
-	explicit constexpr CacheNews(bool writeback) : unaware_(!writeback) {}
+	explicit constexpr WriteCacheNotice(bool writeback) : unaware_(!writeback) {}
 
 	// The client may take it that there is no cache. Any context, no lock; the others are
 	// called one after the other.

@@ -31,7 +31,7 @@ constexpr LifeLimits life_limits(u64 timeout, bool always_receives)
 	return {cxxrt::min_of(timeout, 5 * kSecond), cxxrt::min_of(timeout, 10 * kSecond)};
 }
 
-class LifeProbe {
+class LivenessProbe {
 public:
 	enum class Next : u8 {
 		Wait,

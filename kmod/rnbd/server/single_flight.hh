@@ -14,7 +14,7 @@
 
 namespace rnbd::server {
 
-class DiskTurn {
+class SingleFlight {
 public:
 	[[nodiscard]] bool take() { return step(State::Free, State::Asking); }
 	// By who took it, without a work item, or when it is over.

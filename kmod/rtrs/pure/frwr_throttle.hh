@@ -4,8 +4,8 @@
 //
 // There the guard of a registration waits until everything before it in the queue is acknowledged.
 // A chain for each request therefore moves one request in the time that a message takes to the peer
-// and back. The gate lets two chains into the queue and holds further requests until the second one
-// is acknowledged; all that were held go as one chain then, behind one guard:
+// and back. The throttle lets two chains into the queue and holds further requests until the second
+// one is acknowledged; all that were held go as one chain then, behind one guard:
 //
 //	state     a request                 a completion
 //	Open      Half: post                Open
@@ -23,29 +23,29 @@
 
 namespace rtrs {
 
-enum class GatePass : u8 {
+enum class ThrottlePass : u8 {
 	Post,
-	PostSignaled, // with a completion, whatever the send ledger wants
+	PostSignaled, // with a completion, whatever the SQ accounting wants
 	Hold,
 };
 
-class RegistrationGate {
+class FrwrThrottle {
 public:
 	// A request wants to be posted. A post that then finds no room changes nothing here: there
 	// is a completion outstanding.
-	constexpr GatePass pass()
+	constexpr ThrottlePass pass()
 	{
 		switch (state_) {
 		case State::Open:
 			state_ = State::Half;
-			return GatePass::Post;
+			return ThrottlePass::Post;
 		case State::Half:
 			state_ = State::Closed;
-			return GatePass::PostSignaled;
+			return ThrottlePass::PostSignaled;
 		case State::Closed:
 			break;
 		}
-		return GatePass::Hold;
+		return ThrottlePass::Hold;
 	}
 
 	// Whether it waits for nothing.
@@ -70,7 +70,7 @@ private:
 
 // How many requests of `wrs` work requests each a chain takes, with the guard before them, in a
 // queue of `capacity`: at least one, at most `limit`, and no more than half of the queue.
-constexpr u32 gate_batch(u32 capacity, u32 wrs, u32 limit)
+constexpr u32 throttle_batch(u32 capacity, u32 wrs, u32 limit)
 {
 	const u32 half = capacity / 2;
 	const u32 fit = half > wrs ? (half - 1) / wrs : 1;

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
-// The gate of registrations on devices that execute local work twice.
-#include <rtrs/pure/registration_gate.hh>
+// The throttle of registrations on devices that execute local work twice.
+#include <rtrs/pure/frwr_throttle.hh>
 
 #include <deque>
 #include <random>
 
 using namespace rtrs;
 
-TEST(RegistrationGate, TwoPassThenAllWait)
+TEST(FrwrThrottle, TwoPassThenAllWait)
 {
-	RegistrationGate g;
+	FrwrThrottle g;
 	EXPECT_TRUE(g.is_open());
-	EXPECT_EQ(g.pass(), GatePass::Post);
+	EXPECT_EQ(g.pass(), ThrottlePass::Post);
 	EXPECT_FALSE(g.is_open());
-	EXPECT_EQ(g.pass(), GatePass::PostSignaled);
-	EXPECT_EQ(g.pass(), GatePass::Hold);
-	EXPECT_EQ(g.pass(), GatePass::Hold);
+	EXPECT_EQ(g.pass(), ThrottlePass::PostSignaled);
+	EXPECT_EQ(g.pass(), ThrottlePass::Hold);
+	EXPECT_EQ(g.pass(), ThrottlePass::Hold);
 	// They go, and what comes meanwhile waits for them.
 	g.completed(true);
-	EXPECT_EQ(g.pass(), GatePass::Hold);
+	EXPECT_EQ(g.pass(), ThrottlePass::Hold);
 	g.completed(true);
 	EXPECT_FALSE(g.is_open());
 	g.completed(false);
 	EXPECT_TRUE(g.is_open());
-	EXPECT_EQ(g.pass(), GatePass::Post);
+	EXPECT_EQ(g.pass(), ThrottlePass::Post);
 }
 
-TEST(RegistrationGate, OneAfterAnotherNeedsACompletionForEveryOther)
+TEST(FrwrThrottle, OneAfterAnotherNeedsACompletionForEveryOther)
 {
-	RegistrationGate g;
+	FrwrThrottle g;
 	int signaled = 0;
 	for (int i = 0; i < 100; i++) {
-		const GatePass p = g.pass();
-		ASSERT_NE(p, GatePass::Hold);
-		if (p == GatePass::PostSignaled) {
+		const ThrottlePass p = g.pass();
+		ASSERT_NE(p, ThrottlePass::Hold);
+		if (p == ThrottlePass::PostSignaled) {
 			signaled++;
 			g.completed(false);
 		}
@@ -41,35 +41,35 @@ TEST(RegistrationGate, OneAfterAnotherNeedsACompletionForEveryOther)
 	EXPECT_EQ(signaled, 50);
 }
 
-TEST(RegistrationGate, OneAfterAnotherNeedsNoneWhenAnswersTell)
+TEST(FrwrThrottle, OneAfterAnotherNeedsNoneWhenAnswersTell)
 {
-	RegistrationGate g;
+	FrwrThrottle g;
 	for (int i = 0; i < 10; i++) {
-		EXPECT_EQ(g.pass(), GatePass::Post);
+		EXPECT_EQ(g.pass(), ThrottlePass::Post);
 		g.answered();
 	}
 	// Only the answer to the last one tells anything.
-	EXPECT_EQ(g.pass(), GatePass::Post);
-	EXPECT_EQ(g.pass(), GatePass::PostSignaled);
+	EXPECT_EQ(g.pass(), ThrottlePass::Post);
+	EXPECT_EQ(g.pass(), ThrottlePass::PostSignaled);
 	g.answered();
-	EXPECT_EQ(g.pass(), GatePass::Hold);
+	EXPECT_EQ(g.pass(), ThrottlePass::Hold);
 }
 
-TEST(RegistrationGate, AnotherCompletionOnlyOpensEarly)
+TEST(FrwrThrottle, AnotherCompletionOnlyOpensEarly)
 {
-	RegistrationGate g;
+	FrwrThrottle g;
 	g.completed(false);
-	EXPECT_EQ(g.pass(), GatePass::Post);
+	EXPECT_EQ(g.pass(), ThrottlePass::Post);
 	g.completed(false);
-	EXPECT_EQ(g.pass(), GatePass::Post);
+	EXPECT_EQ(g.pass(), ThrottlePass::Post);
 }
 
 // Whatever the order of requests and completions: who is held has a completion to wait for, and
 // none is held when all that was posted has completed.
-TEST(RegistrationGate, NobodyWaitsForEver)
+TEST(FrwrThrottle, NobodyWaitsForEver)
 {
 	std::mt19937 random(20261123);
-	RegistrationGate g;
+	FrwrThrottle g;
 	std::deque<bool> queue; // posted, signaled or not
 	unsigned held = 0;
 	unsigned posted = 0;
@@ -93,14 +93,14 @@ TEST(RegistrationGate, NobodyWaitsForEver)
 		if (random() % 3) {
 			asked++;
 			switch (g.pass()) {
-			case GatePass::Hold:
+			case ThrottlePass::Hold:
 				held++;
 				break;
-			case GatePass::Post:
+			case ThrottlePass::Post:
 				posted++;
-				queue.push_back(random() % 16 == 0); // what the ledger wants
+				queue.push_back(random() % 16 == 0); // what the SQ accounting wants
 				break;
-			case GatePass::PostSignaled:
+			case ThrottlePass::PostSignaled:
 				posted++;
 				queue.push_back(true);
 				break;
@@ -119,14 +119,15 @@ TEST(RegistrationGate, NobodyWaitsForEver)
 	EXPECT_EQ(posted, asked);
 }
 
-TEST(RegistrationGate, Batch)
+TEST(FrwrThrottle, Batch)
 {
-	EXPECT_EQ(gate_batch(2048, 2, 16), 16u);
-	EXPECT_EQ(gate_batch(80, 2, 16), 16u);
-	EXPECT_EQ(gate_batch(40, 2, 16), 9u);
-	EXPECT_EQ(gate_batch(8, 2, 16), 1u);
-	EXPECT_EQ(gate_batch(3, 2, 16), 1u);
-	EXPECT_EQ(gate_batch(0, 4, 16), 1u);
+	EXPECT_EQ(throttle_batch(2048, 2, 16), 16u);
+	EXPECT_EQ(throttle_batch(80, 2, 16), 16u);
+	EXPECT_EQ(throttle_batch(40, 2, 16), 9u);
+	EXPECT_EQ(throttle_batch(8, 2, 16), 1u);
+	EXPECT_EQ(throttle_batch(3, 2, 16), 1u);
+	EXPECT_EQ(throttle_batch(0, 4, 16), 1u);
 	for (unsigned capacity = 6; capacity < 300; capacity++)
-		EXPECT_LE(gate_batch(capacity, 4, 16) * 4 + 1, capacity < 10 ? 5 : capacity / 2);
+		EXPECT_LE(throttle_batch(capacity, 4, 16) * 4 + 1,
+			  capacity < 10 ? 5 : capacity / 2);
 }

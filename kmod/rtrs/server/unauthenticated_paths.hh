@@ -12,7 +12,7 @@
 
 namespace rtrs::server {
 
-class Applicants {
+class UnauthenticatedPaths {
 public:
 	// A connection request of an attempt whose cid 0 was, or now is, challenged. ENOENT: of
 	// another connection than cid 0, and its attempt is not here; ENXIO as

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 // When a connection counts as dead: never by the age of a request alone.
-#include <rtrs/pure/life_probe.hh>
+#include <rtrs/pure/liveness_probe.hh>
 
 using namespace rtrs;
 
 namespace {
 
-using Next = LifeProbe::Next;
+using Next = LivenessProbe::Next;
 constexpr u64 kLimit = 60;
 
 } // namespace
 
-TEST(LifeProbe, AsksOnlyWhenARequestIsLate)
+TEST(LivenessProbe, AsksOnlyWhenARequestIsLate)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	for (u64 now = 0; now < 1000; now += 5)
 		EXPECT_EQ(p.look(false, now / 10, now, kLimit), Next::Wait);
 	EXPECT_EQ(p.look(true, 100, 1000, kLimit), Next::Ask);
 }
 
 // A disk that takes for hours: the connection answers each time.
-TEST(LifeProbe, LivesAsLongAsItAnswers)
+TEST(LivenessProbe, LivesAsLongAsItAnswers)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	u64 sent = 7;
 	for (u64 now = 0; now < 100 * kLimit;) {
 		ASSERT_EQ(p.look(true, sent, now, kLimit), Next::Ask);
@@ -33,9 +33,9 @@ TEST(LifeProbe, LivesAsLongAsItAnswers)
 	}
 }
 
-TEST(LifeProbe, DeadWithoutAnAnswer)
+TEST(LivenessProbe, DeadWithoutAnAnswer)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	EXPECT_EQ(p.look(true, 7, 100, kLimit), Next::Ask);
 	p.asked(9);
 	EXPECT_EQ(p.look(true, 7, 100 + kLimit - 1, kLimit), Next::Wait);
@@ -43,9 +43,9 @@ TEST(LifeProbe, DeadWithoutAnAnswer)
 }
 
 // A long queue on a slow link: the question is behind much else.
-TEST(LifeProbe, WhatIsBeforeTheQuestionCounts)
+TEST(LivenessProbe, WhatIsBeforeTheQuestionCounts)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	EXPECT_EQ(p.look(true, 0, 0, kLimit), Next::Ask);
 	p.asked(10);
 	for (u64 sent = 1; sent < 10; sent++)
@@ -53,9 +53,9 @@ TEST(LifeProbe, WhatIsBeforeTheQuestionCounts)
 	EXPECT_EQ(p.look(true, 10, 10 * kLimit, kLimit), Next::Lives);
 }
 
-TEST(LifeProbe, FullQueue)
+TEST(LivenessProbe, FullQueue)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	EXPECT_EQ(p.look(true, 5, 0, kLimit), Next::Ask);
 	EXPECT_EQ(p.look(true, 5, 5, kLimit), Next::Ask) << "there was no room";
 	EXPECT_EQ(p.look(true, 6, kLimit, kLimit), Next::Ask) << "but it moves";
@@ -65,9 +65,9 @@ TEST(LifeProbe, FullQueue)
 
 // The request was answered meanwhile, and the question is still under way: no reason to end a path,
 // and none to ask once more.
-TEST(LifeProbe, NothingIsLateAnyMore)
+TEST(LivenessProbe, NothingIsLateAnyMore)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	EXPECT_EQ(p.look(true, 0, 0, kLimit), Next::Ask);
 	p.asked(1);
 	EXPECT_EQ(p.look(false, 0, 2 * kLimit, kLimit), Next::Wait);
@@ -90,9 +90,9 @@ TEST(LifeLimits, DependOnWhoAnswers)
 }
 
 // Of when it moved last, not of when it was asked.
-TEST(LifeProbe, KeepsTheMarkOfTheLastMove)
+TEST(LivenessProbe, KeepsTheMarkOfTheLastMove)
 {
-	LifeProbe p;
+	LivenessProbe p;
 	EXPECT_EQ(p.look(true, 5, 0, kLimit, 10), Next::Ask);
 	EXPECT_EQ(p.mark(), 10u);
 	p.asked(9);

@@ -3,7 +3,7 @@
 // byte per event.
 #include "fuzz.hh"
 
-#include <rtrs/pure/send_ledger.hh>
+#include <rtrs/pure/sq_accounting.hh>
 #include <rtrs/pure/slot_state.hh>
 
 #include <deque>
@@ -12,12 +12,12 @@ using namespace rtrs;
 
 namespace {
 
-void ledger(Input input)
+void accounting(Input input)
 {
 	const std::uint32_t chain = 1 + input.take<std::uint8_t>() % 8;
 	const std::uint32_t capacity = chain + input.take<std::uint8_t>();
 	const std::uint32_t interval = input.take<std::uint8_t>();
-	SendLedger l(capacity, interval, chain);
+	SqAccounting l(capacity, interval, chain);
 
 	struct Chain {
 		std::uint32_t wrs;
@@ -88,7 +88,7 @@ void slots(Input input)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-	ledger(Input(data, size));
+	accounting(Input(data, size));
 	slots(Input(data, size));
 	return 0;
 }

@@ -18,7 +18,7 @@ namespace rnbd::server {
 const char *no_reservations(block_device *bdev);
 
 // One user at a time.
-class Mirror {
+class PrBackend {
 public:
 	struct Wanted {
 		bool registered;
@@ -32,7 +32,7 @@ public:
 	// Also when an error of the disk left it open whether a registration was made.
 	bool may_be_registered() const { return registered_ || uncertain_; }
 	// The disk is another one now, or came by another way.
-	void forget() { *this = Mirror(); }
+	void forget() { *this = PrBackend(); }
 
 private:
 	Status enrol(block_device *bdev, u64 key);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Requests on a device that executes local work once do not meet the gate of registrations: one by one and in batches,
-they enter none of its functions on either machine. On soft-RoCE as it is they do, so the probes would see them."""
+"""Requests on a device that executes local work once do not meet the throttle of registrations: one by one and in
+batches, they enter none of its functions on either machine. On soft-RoCE as it is they do: the probes see them."""
 
 from vmlab import fio, rnbd
 from vmlab.lab import Lab
@@ -10,25 +10,25 @@ OURS = ("client", "server")
 KINDS = ("stock", "debug")  # user-mode Linux has no kprobes
 VARIANTS = {"Y": {"invalidate": "Y"}, "N": {"invalidate": "N"}}
 TRACEFS = "/sys/kernel/tracing"
-# In linkers' names: both gates, and what leads requests of the client to its one.
-GATE = r"t .*(ClientGate|ServerGate|take_aside).*\[rtrs_(client|server)\]"
+# In linkers' names: both throttles, and what leads requests of the client to its one.
+THROTTLE = r"t .*(ClientThrottle|ServerThrottle|take_slow_path).*\[rtrs_(client|server)\]"
 NO_CALL = "[.]cold|__(pfx|cfi)_"  # the rest of a function, and what newer kernels have before one
 TOGETHER = {"iodepth_batch_submit": 32, "iodepth_batch_complete_min": 8, "iodepth_batch_complete_max": 32}
 
 
 def watch(machine: Machine) -> int:
-    """Begins to count calls of the gate; of how many functions."""
+    """Begins to count calls of the throttle; of how many functions."""
     return int(machine.run(f"mountpoint -q {TRACEFS} || mount -t tracefs tracefs {TRACEFS}\ncd {TRACEFS}\nn=0\n"
-                           f"grep -iE '{GATE}' /proc/kallsyms | grep -vE '{NO_CALL}' | sort -u -k1,1 >/tmp/gate\n"
+                           f"grep -iE '{THROTTLE}' /proc/kallsyms | grep -vE '{NO_CALL}' | sort -u -k1,1 >/tmp/calls\n"
                            "while read -r address rest; do\n"
-                           "\techo \"p:gate/f$n 0x$address\" >>kprobe_events\n\tn=$((n + 1))\ndone </tmp/gate\n"
-                           "[ $n = 0 ] || echo 1 >events/gate/enable\necho $n", 60))
+                           "\techo \"p:throttle/f$n 0x$address\" >>kprobe_events\n\tn=$((n + 1))\ndone </tmp/calls\n"
+                           "[ $n = 0 ] || echo 1 >events/throttle/enable\necho $n", 60))
 
 
 def calls(machine: Machine) -> int:
     """How many there were; ends the count."""
     return int(machine.run(f"cd {TRACEFS}\nn=0\nwhile read -r name hits missed; do n=$((n + hits + missed)); done "
-                           "<kprobe_profile\n[ ! -d events/gate ] || echo 0 >events/gate/enable\n"
+                           "<kprobe_profile\n[ ! -d events/throttle ] || echo 0 >events/throttle/enable\n"
                            "echo >kprobe_events\necho $n", 60))
 
 
@@ -56,8 +56,8 @@ def run(lab: Lab, invalidate: str) -> None:
         rnbd.unload_client(lab)
         rnbd.unload_server(lab)
         for side, functions in watched.items():
-            rnbd.check(functions > 4, f"{side}: only {functions} functions of a gate are known")
+            rnbd.check(functions > 4, f"{side}: only {functions} functions of a throttle are known")
             # The server registers nothing anew, and takes nothing back, without always_invalidate.
             meets = guards == "Y" and (side == "client" or invalidate == "Y")
             rnbd.equal(got[side] > 100 if meets else got[side] == 0, True,
-                       f"guards {guards}: {side}: {got[side]} calls of {functions} functions of the gate, as expected")
+                       f"guards {guards}: {side}: {got[side]} calls of the throttle's {functions} functions")

@@ -17,11 +17,11 @@
 
 namespace rtrs {
 
-class StallWatch {
+class SqWatchdog {
 public:
 	// A look, one of many at equal intervals. `place`: the number of the completion that covers
 	// all that was posted; `completed`: how many have come; `asked`: the last that somebody has
-	// asked for (SendLedger). True: wake it now.
+	// asked for (SqAccounting). True: wake it now.
 	constexpr bool look(u64 place, u64 completed, u64 asked = 0)
 	{
 		helped_ = woken_for_ && completed >= woken_for_;

@@ -5,14 +5,14 @@
 //    chain, with one doorbell;
 //  - parked: answered ones, whose invalidations found no room.
 //
-// Those that wait for the gate (gate.hh), on devices that have one, are posted under the lock of
-// the outbox too, by the same ends of batches and completions.
+// Those that wait for the throttle (throttle.hh), on devices that have one, are posted under the
+// lock of the send batch too, by the same ends of batches and completions.
 //
-// A held request, collected or gated, is submitted to all others: it is counted, its age is looked
-// at, and the tear-down of the path moves it to another one. The wait of one that is collected
-// ends: by commit(), which its user calls before he leaves his RCU read section, or if he does not,
-// by the next look at the age of requests; by a completion that is outstanding when the queue is
-// full; or the path dies.
+// A held request, collected or throttled, is submitted to all others: it is counted, its age is
+// looked at, and the tear-down of the path moves it to another one. The wait of one that is
+// collected ends: by commit(), which its user calls before he leaves his RCU read section, or if he
+// does not, by the next look at the age of requests; by a completion that is outstanding when the
+// queue is full; or the path dies.
 #include <cxxrt/rcu.hh>
 #include <rtrs/client/connection.hh>
 #include <rtrs/client/path.hh>
@@ -26,7 +26,7 @@ namespace rtrs::client {
 
 void ClientConnection::collect(Request &request)
 {
-	outbox_.with([&](Outbox &o) {
+	send_batch_.with([&](SendBatch &o) {
 		path_.hold(request);
 		o.collected.push_back(request);
 		mark(kCollects, true);
@@ -38,9 +38,9 @@ void ClientConnection::commit()
 {
 	if (!path_.posting())
 		return;
-	fail_unless_posted(outbox_.with([this](Outbox &o) -> Status {
-		TRY(post_collected(o));
-		return gate_ ? gate_->post_gated_batch() : Status();
+	fail_unless_posted(send_batch_.with([this](SendBatch &o) -> Status {
+		TRY(post_batched(o));
+		return throttle_ ? throttle_->post_throttled_batch() : Status();
 	}));
 }
 
@@ -49,7 +49,7 @@ void ClientConnection::commit()
 // Until who is posting has said what he posted.
 void ClientConnection::await_poster()
 {
-	outbox_.with([](Outbox &) {});
+	send_batch_.with([](SendBatch &) {});
 }
 
 // A full queue has a completion outstanding, whose handler can't run before this one returns.
@@ -60,7 +60,7 @@ void ClientConnection::invalidate(Request &request)
 		return;
 	const Status s = post_invalidation(request);
 	if (!s.ok() && s.error() == err::eagain)
-		outbox_.with([&](Outbox &o) {
+		send_batch_.with([&](SendBatch &o) {
 			o.parked.push_back(request);
 			mark(kParks, true);
 		});
@@ -73,7 +73,7 @@ noinline void ClientConnection::post_waiting()
 {
 	if (!path_.posting())
 		return;
-	fail_unless_posted(outbox_.with([this](Outbox &o) -> Status {
+	fail_unless_posted(send_batch_.with([this](SendBatch &o) -> Status {
 		while (Request *request = o.parked.front()) {
 			const Status s = post_invalidation(*request);
 			if (!s.ok() && s.error() == err::eagain)
@@ -83,14 +83,14 @@ noinline void ClientConnection::post_waiting()
 		}
 		mark(kParks, false);
 		if (o.starved)
-			TRY(post_collected(o));
-		return gate_ ? gate_->open_by_completion() : Status();
+			TRY(post_batched(o));
+		return throttle_ ? throttle_->open_by_completion() : Status();
 	}));
 }
 
-// ---- chains; under the outbox lock ----
+// ---- chains; under the send batch lock ----
 
-Status ClientConnection::post_collected(Outbox &o)
+Status ClientConnection::post_batched(SendBatch &o)
 {
 	o.starved = false;
 	while (!o.collected.empty() && !o.starved)
@@ -137,13 +137,13 @@ void ClientConnection::fail_unless_posted(Status posted)
 // The queues are drained, and the tear-down ends the requests.
 void ClientConnection::drop_waiting()
 {
-	outbox_.with([this](Outbox &o) {
+	send_batch_.with([this](SendBatch &o) {
 		Requests *const lists[] = {&unsent_, &o.parked, &o.collected};
 		for (Requests *list : lists)
 			while (list->pop_front())
 				;
-		if (gate_)
-			gate_->drop_gated();
+		if (throttle_)
+			throttle_->drop_throttled();
 		mark(kCollects, false);
 		mark(kParks, false);
 	});

@@ -19,13 +19,14 @@
 
 namespace rtrs {
 
-class Farewell {
+class DelayedDreq {
 public:
 	// Of a path that ends now, whose connections have their routes where it has a device; `id`:
 	// of one of them, or null. Any context that may take an RCU read lock.
-	static Farewell of(const PathDevice &device, const rdma_cm_id *id)
+	static DelayedDreq of(const PathDevice &device, const rdma_cm_id *id)
 	{
-		return Farewell(!device || !id || !device.dies_of_a_drop() || has_carrier(*id));
+		return DelayedDreq(!device || !id || !device.gsi_fails_on_drop() ||
+				   has_carrier(*id));
 	}
 
 	// Whether the connections are to be disconnected before they are drained.
@@ -40,7 +41,7 @@ public:
 	}
 
 private:
-	explicit Farewell(bool at_once) : at_once_(at_once) {}
+	explicit DelayedDreq(bool at_once) : at_once_(at_once) {}
 
 	static bool has_carrier(const rdma_cm_id &id)
 	{

@@ -25,7 +25,7 @@ struct DiskKey {
 	constexpr bool operator==(const DiskKey &) const = default;
 };
 
-class Losses {
+class LostFlushes {
 public:
 	constexpr u32 of(DiskKey disk) const
 	{

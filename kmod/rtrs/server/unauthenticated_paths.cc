@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Connection requests of paths that are challenged, and their way into a session.
-#include <rtrs/server/applicants.hh>
+#include <rtrs/server/unauthenticated_paths.hh>
 
 #include <cxxrt/log.hh>
 #include <rtrs/pure/fence.hh>
@@ -12,7 +12,7 @@ namespace rtrs::server {
 
 // By what the client says, and by where it really is: what somebody else says of himself does not
 // get in the way of an attempt, nor into it.
-Path *Applicants::find(State &s, const ConnectRequestFields &fields, const rdma_cm_id &id)
+Path *UnauthenticatedPaths::find(State &s, const ConnectRequestFields &fields, const rdma_cm_id &id)
 {
 	for (Path &path : s.list)
 		if (!path.closing() && path.id() == fields.path &&
@@ -21,7 +21,7 @@ Path *Applicants::find(State &s, const ConnectRequestFields &fields, const rdma_
 	return nullptr;
 }
 
-Path *Applicants::find_sibling(State &s, const Uuid &session)
+Path *UnauthenticatedPaths::find_sibling(State &s, const Uuid &session)
 {
 	for (Path &path : s.list)
 		if (!path.closing() && path.asked().session == session &&
@@ -30,16 +30,16 @@ Path *Applicants::find_sibling(State &s, const Uuid &session)
 	return nullptr;
 }
 
-Status Applicants::connect(Server &server, rdma_cm_id *id, const rdma_conn_param &request,
-			   const ConnectRequestFields &fields)
+Status UnauthenticatedPaths::connect(Server &server, rdma_cm_id *id, const rdma_conn_param &request,
+				     const ConnectRequestFields &fields)
 {
 	const Ref<Path> path = TRY(find_or_begin(server, *id, request, fields));
 	return path->connect(id, request, fields);
 }
 
-Result<Ref<Path>> Applicants::find_or_begin(Server &server, const rdma_cm_id &id,
-					    const rdma_conn_param &request,
-					    const ConnectRequestFields &fields)
+Result<Ref<Path>> UnauthenticatedPaths::find_or_begin(Server &server, const rdma_cm_id &id,
+						      const rdma_conn_param &request,
+						      const ConnectRequestFields &fields)
 {
 	if (!fields.cid.is_service())
 		return list_.with([&](State &s) -> Result<Ref<Path>> {
@@ -65,9 +65,9 @@ Result<Ref<Path>> Applicants::find_or_begin(Server &server, const rdma_cm_id &id
 	});
 }
 
-Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
-				 const rdma_conn_param &request, const ConnectRequestFields &fields,
-				 Box<Admitted> place)
+Result<Path *> UnauthenticatedPaths::begin(State &s, Server &server, const rdma_cm_id &id,
+					   const rdma_conn_param &request,
+					   const ConnectRequestFields &fields, Box<Admitted> place)
 {
 	const Server::ProvenLife life = TRY(server.may_begin(fields));
 	// Paths of one client come together, and are to be in one session, whichever is first.
@@ -97,13 +97,13 @@ Result<Path *> Applicants::begin(State &s, Server &server, const rdma_cm_id &id,
 	return path.release();
 }
 
-bool Applicants::same_session(const Path &a, const Path &b)
+bool UnauthenticatedPaths::same_session(const Path &a, const Path &b)
 {
 	return &a != &b && a.instance() == b.instance() && a.asked().session == b.asked().session;
 }
 
 // The first to ask is the one: the others join what he begins. If that fails they come again.
-Status Applicants::begin_session(Path &path)
+Status UnauthenticatedPaths::begin_session(Path &path)
 {
 	return list_.with([&](State &s) -> Status {
 		if (path.proof()->life == SessionLife::Joins) {
@@ -121,7 +121,7 @@ Status Applicants::begin_session(Path &path)
 	});
 }
 
-Asking Applicants::asking(const Source &from)
+Asking UnauthenticatedPaths::asking(const Source &from)
 {
 	return list_.with([&](State &s) {
 		Asking asking;
@@ -136,7 +136,7 @@ Asking Applicants::asking(const Source &from)
 	});
 }
 
-bool Applicants::promote(Path &path)
+bool UnauthenticatedPaths::promote(Path &path)
 {
 	return list_.with([&](State &s) {
 		s.list.remove(path);
@@ -145,7 +145,7 @@ bool Applicants::promote(Path &path)
 	});
 }
 
-void Applicants::remove(Path &path)
+void UnauthenticatedPaths::remove(Path &path)
 {
 	list_.with([&](State &s) {
 		s.list.remove(path);
@@ -154,7 +154,7 @@ void Applicants::remove(Path &path)
 	Ref<Path>::adopt(&path).reset();
 }
 
-void Applicants::close_all()
+void UnauthenticatedPaths::close_all()
 {
 	list_.with([](State &s) {
 		for (Path &path : s.list)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Accounting of send queues.
-#include <rtrs/pure/send_ledger.hh>
+#include <rtrs/pure/sq_accounting.hh>
 
 #include <deque>
 #include <random>
@@ -44,7 +44,7 @@ public:
 	}
 	u32 used() const { return used_; }
 	// Exactly those that have left it are covered.
-	bool agrees_with(const SendLedger &l) const
+	bool agrees_with(const SqAccounting &l) const
 	{
 		return l.covers(gone_) && (chains_.empty() || !l.covers(chains_.front().place));
 	}
@@ -63,9 +63,9 @@ private:
 
 } // namespace
 
-TEST(SendLedger, SignalsEveryInterval)
+TEST(SqAccounting, SignalsEveryInterval)
 {
-	SendLedger l(1000, 16, 2);
+	SqAccounting l(1000, 16, 2);
 	int signaled = 0;
 	for (int i = 1; i <= 160; i++) {
 		SendPermit p = l.reserve(1);
@@ -80,9 +80,9 @@ TEST(SendLedger, SignalsEveryInterval)
 	EXPECT_EQ(l.free(), 856u);
 }
 
-TEST(SendLedger, FullOnlyWithACompletionUnderWay)
+TEST(SqAccounting, FullOnlyWithACompletionUnderWay)
 {
-	SendLedger l(10, 512, 4);
+	SqAccounting l(10, 512, 4);
 	EXPECT_EQ(l.reserve(4), SendPermit::Unsignaled); // 6 free
 	EXPECT_EQ(l.reserve(3), SendPermit::Signaled);	 // 3 free: less than a chain
 	EXPECT_EQ(l.reserve(4), SendPermit::Full);
@@ -94,9 +94,9 @@ TEST(SendLedger, FullOnlyWithACompletionUnderWay)
 	EXPECT_EQ(l.used(), 0u);
 }
 
-TEST(SendLedger, WhatTheCallerMustHaveSignaled)
+TEST(SqAccounting, WhatTheCallerMustHaveSignaled)
 {
-	SendLedger l(100, 512, 4);
+	SqAccounting l(100, 512, 4);
 	EXPECT_EQ(l.reserve(1), SendPermit::Unsignaled);
 	EXPECT_EQ(l.reserve(2, true), SendPermit::Signaled);
 	EXPECT_EQ(l.retire(), 3u);
@@ -104,9 +104,9 @@ TEST(SendLedger, WhatTheCallerMustHaveSignaled)
 
 // A chain for many requests is as good as many chains: the room of no more than `interval` answered
 // requests waits for a completion.
-TEST(SendLedger, CountsRequestsNotChains)
+TEST(SqAccounting, CountsRequestsNotChains)
 {
-	SendLedger l(1000, 16, 17);
+	SqAccounting l(1000, 16, 17);
 	EXPECT_EQ(l.reserve(8, false, 7), SendPermit::Unsignaled);
 	EXPECT_EQ(l.reserve(9, false, 8), SendPermit::Unsignaled);
 	SendPermit p = l.reserve(5, false, 4);
@@ -121,9 +121,9 @@ TEST(SendLedger, CountsRequestsNotChains)
 	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
 }
 
-TEST(SendLedger, CompletionTooManyRetiresNothing)
+TEST(SqAccounting, CompletionTooManyRetiresNothing)
 {
-	SendLedger l(100, 512, 4);
+	SqAccounting l(100, 512, 4);
 	EXPECT_EQ(l.retire(), 0u);
 	l.reserve(3);
 	EXPECT_EQ(l.retire(), 0u);
@@ -134,18 +134,18 @@ TEST(SendLedger, CompletionTooManyRetiresNothing)
 	EXPECT_EQ(l.used(), 0u);
 }
 
-TEST(SendLedger, RefusesNothingAndTooMuch)
+TEST(SqAccounting, RefusesNothingAndTooMuch)
 {
-	SendLedger l(8, 4, 4);
+	SqAccounting l(8, 4, 4);
 	EXPECT_EQ(l.reserve(0), SendPermit::Full);
 	EXPECT_EQ(l.reserve(9), SendPermit::Full);
 	EXPECT_EQ(l.reserve(0xffffffff), SendPermit::Full);
 	EXPECT_EQ(l.reserve(8), SendPermit::Signaled);
 }
 
-TEST(SendLedger, Cancel)
+TEST(SqAccounting, Cancel)
 {
-	SendLedger l(100, 4, 4);
+	SqAccounting l(100, 4, 4);
 	SendPermit p = l.reserve(2);
 	l.cancel(2, p);
 	EXPECT_EQ(l.used(), 0u);
@@ -163,9 +163,9 @@ TEST(SendLedger, Cancel)
 	EXPECT_EQ(l.used(), 0u);
 }
 
-TEST(SendLedger, MergesWhenManyAreSignaled)
+TEST(SqAccounting, MergesWhenManyAreSignaled)
 {
-	SendLedger l(1000, 512, 4);
+	SqAccounting l(1000, 512, 4);
 	for (int i = 0; i < 100; i++)
 		ASSERT_EQ(l.reserve(2, true), SendPermit::Signaled);
 	SendPermit p = l.reserve(4, true);
@@ -180,9 +180,9 @@ TEST(SendLedger, MergesWhenManyAreSignaled)
 }
 
 // What was posted is covered by the completion that comes at or behind it, and by none before.
-TEST(SendLedger, PlacesInTheQueue)
+TEST(SqAccounting, PlacesInTheQueue)
 {
-	SendLedger l(1000, 512, 4);
+	SqAccounting l(1000, 512, 4);
 	EXPECT_TRUE(l.covers(l.place())) << "an empty queue owes nothing";
 	l.reserve(1, true);
 	const u64 first = l.place();
@@ -207,9 +207,9 @@ TEST(SendLedger, PlacesInTheQueue)
 }
 
 // Groups that were merged for want of places retire late, but their places are exact.
-TEST(SendLedger, PlacesOfMergedGroups)
+TEST(SqAccounting, PlacesOfMergedGroups)
 {
-	SendLedger l(1000, 512, 4);
+	SqAccounting l(1000, 512, 4);
 	std::vector<u64> places;
 	for (int i = 0; i < 100; i++) {
 		ASSERT_EQ(l.reserve(2, true), SendPermit::Signaled);
@@ -222,9 +222,9 @@ TEST(SendLedger, PlacesOfMergedGroups)
 	}
 }
 
-TEST(SendLedger, Reset)
+TEST(SqAccounting, Reset)
 {
-	SendLedger l(10, 2, 4);
+	SqAccounting l(10, 2, 4);
 	l.reserve(3);
 	l.reserve(3);
 	l.reset();
@@ -235,23 +235,23 @@ TEST(SendLedger, Reset)
 
 // As long as one more chain fits, nothing but the interval asks for a completion; when none does,
 // the last one that did.
-TEST(SendLedger, TheLastOneThatFitsIsSignaled)
+TEST(SqAccounting, TheLastOneThatFitsIsSignaled)
 {
-	SendLedger l(8, 100, 4);
+	SqAccounting l(8, 100, 4);
 	EXPECT_EQ(l.reserve(4), SendPermit::Unsignaled);
 	EXPECT_EQ(l.reserve(1), SendPermit::Signaled);
 	EXPECT_EQ(l.retire(), 5u);
 }
 
 // Random traffic against a model of the queue: no overflow, no stall, nothing lost.
-TEST(SendLedger, AgainstAModel)
+TEST(SqAccounting, AgainstAModel)
 {
 	std::mt19937 random(1);
 	for (int round = 0; round < 300; round++) {
 		u32 max_chain = 1 + random() % 4;
 		u32 capacity = max_chain + random() % 200;
 		u32 interval = 1 + random() % 64;
-		SendLedger l(capacity, interval, max_chain);
+		SqAccounting l(capacity, interval, max_chain);
 		Queue queue(capacity);
 		unsigned must = random() % 4;
 		for (int step = 0; step < 2000; step++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <rnbd/server/mirror.hh>
+#include <rnbd/server/pr_backend.hh>
 
 #include <cxxrt/block.hh>
 #include <rnbd/server/sysfs_folder.hh>
@@ -57,7 +57,7 @@ const char *no_reservations(block_device *bdev)
 // The key may be there from an earlier life: then it takes that registration over, with what was
 // reserved by it. A conflict does not always show as one, as device mapper of 6.1 turns all errors
 // into one; and where that meets a key which is there, it has removed it when it says so.
-Status Mirror::enrol(block_device *bdev, u64 key)
+Status PrBackend::enrol(block_device *bdev, u64 key)
 {
 	const pr_ops &ops = ops_of(bdev);
 	bool conflict = false;
@@ -89,7 +89,7 @@ Status Mirror::enrol(block_device *bdev, u64 key)
 	return {};
 }
 
-Status Mirror::change_type(block_device *bdev, u64 key, ReservationType type)
+Status PrBackend::change_type(block_device *bdev, u64 key, ReservationType type)
 {
 	const pr_ops &ops = ops_of(bdev);
 	int result;
@@ -105,7 +105,7 @@ Status Mirror::change_type(block_device *bdev, u64 key, ReservationType type)
 	return {};
 }
 
-Status Mirror::follow(block_device *bdev, u64 key, const Wanted &wanted)
+Status PrBackend::follow(block_device *bdev, u64 key, const Wanted &wanted)
 {
 	if (wanted.registered && !registered_)
 		TRY(enrol(bdev, key));

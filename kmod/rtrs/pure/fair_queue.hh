@@ -32,7 +32,7 @@ constexpr u32 kShortChains = 16;
 
 // List: of pointers' targets of type T, with empty(), push_back(), push_front() and pop_front(),
 // null if it is empty.
-template <class T, class List> class TurnQueue {
+template <class T, class List> class FairQueue {
 public:
 	constexpr bool empty() const { return flow_count_ == 0; }
 

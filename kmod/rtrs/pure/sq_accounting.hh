@@ -2,7 +2,7 @@
 // Accounting of one send queue: what fits, and which work requests ask for a completion. Pure.
 //
 // Work requests of a chain leave the queue in order, so one signaled completion retires all that
-// were posted up to it. The ledger remembers, for each signaled one, how many it will retire.
+// were posted up to it. The accounting remembers, for each signaled one, how many it will retire.
 // Rules it keeps:
 //  - never more work requests outstanding than the capacity;
 //  - whenever a chain is refused for lack of room, a signaled completion is outstanding, so there
@@ -11,8 +11,8 @@
 //  - signaled ones complete in the order in which they were posted, so their number is a place in
 //    the queue: covers(place) says whether all that was posted up to there has left it. Places are
 //    64 bits wide, because a request may wait for hours while others go by.
-// All calls of one ledger are under the lock of its connection, which is also held while posting,
-// so that the order of reservations is the order in the queue.
+// All calls of one SqAccounting are under the lock of its connection, which is also held while
+// posting, so that the order of reservations is the order in the queue.
 #pragma once
 
 #include <rtrs/wire/constants.hh>
@@ -26,12 +26,12 @@ enum class SendPermit : u8 {
 	Signaled,   // post; the last work request with IB_SEND_SIGNALED, retire() on its completion
 };
 
-class SendLedger {
+class SqAccounting {
 public:
 	// `capacity`: work requests that the queue holds. `interval`: after so many requests a
 	// chain is signaled. `max_chain`: the longest chain that will ever be reserved, <=
 	// capacity.
-	constexpr SendLedger(u32 capacity, u32 interval, u32 max_chain)
+	constexpr SqAccounting(u32 capacity, u32 interval, u32 max_chain)
 	    : capacity_(capacity), interval_(interval ? interval : 1),
 	      max_chain_(max_chain ? max_chain : 1)
 	{
@@ -78,8 +78,8 @@ public:
 	// How many signaled ones have completed.
 	constexpr u64 completed() const { return completed_; }
 
-	// A signaled work request completed. How many left the queue; 0 while the ledger has merged
-	// several signaled ones and not all of them completed.
+	// A signaled work request completed. How many left the queue; 0 while the SQ accounting has
+	// merged several signaled ones and not all of them completed.
 	constexpr u32 retire()
 	{
 		if (count_ == 0)

@@ -38,9 +38,13 @@ public:
 	template <class M> void inc(M T::*member) { this_cpu_add(copies_->*member, M(1)); }
 
 	// Likewise an element of a member that is an array; `index` is below its size.
+	template <class M, usize N> void add(M (T::*member)[N], usize index, M amount)
+	{
+		this_cpu_add((copies_->*member)[index], amount);
+	}
 	template <class M, usize N> void inc(M (T::*member)[N], usize index)
 	{
-		this_cpu_add((copies_->*member)[index], M(1));
+		add(member, index, M(1));
 	}
 
 	T &on(int cpu) const { return *per_cpu_ptr(copies_, cpu); }
@@ -51,6 +55,13 @@ public:
 		M total = 0;
 		int cpu;
 		for_each_possible_cpu(cpu) total += READ_ONCE(on(cpu).*member);
+		return total;
+	}
+	template <class M, usize N> M sum(M (T::*member)[N], usize index) const
+	{
+		M total = 0;
+		int cpu;
+		for_each_possible_cpu(cpu) total += READ_ONCE((on(cpu).*member)[index]);
 		return total;
 	}
 

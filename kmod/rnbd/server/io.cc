@@ -84,6 +84,7 @@ void io_done(bio *done)
 			mapping.queue().line_up(*job);
 			return;
 		}
+		mapping.counts().failed(job->operation);
 		answer(*job, blk_status_to_errno(done->bi_status));
 		return;
 	}
@@ -93,6 +94,7 @@ void io_done(bio *done)
 		mapping.queue().line_up(*job);
 		return;
 	}
+	mapping.counts().done(job->operation, job->vector.bv_len);
 	answer(*job, 0);
 }
 
@@ -107,6 +109,7 @@ void io_done(bio *done)
 	job->opf = block_operation(io);
 	job->sector = io.sector;
 	job->step = IoJob::Step::First;
+	job->operation = io.operation;
 	bio_init(&job->io, mapping.device(), &job->vector, 1, job->opf);
 	job->io.bi_iter.bi_sector = io.sector.value;
 	job->io.bi_ioprio = sanitize_priority(io.priority, false);

@@ -5,6 +5,7 @@
 #include <cxxrt/kernel.hh>
 #include <cxxrt/list.hh>
 #include <rnbd/server/trace_record.hh>
+#include <rnbd/wire/operations.hh>
 #include <rnbd/wire/units.hh>
 #include <rtrs/rtrs.h>
 
@@ -24,6 +25,7 @@ struct IoJob {
 		Again,	// it has to be made ready again: the disk had no room
 		Durable // what it wrote has to be flushed before the answer
 	} step;
+	Operation operation; // for the counts of its client
 	trace::IoRecord record;
 	// Under the lock of the mapping's queue; before, of the thread that collects.
 	cxxrt::ListNode node;

@@ -36,6 +36,7 @@ Result<cxxrt::Ref<Mapping>> Mapping::create(Session &session, BlockDevice device
 		return err::enomem;
 	cxxrt::Ref<Mapping> made = cxxrt::Ref<Mapping>::adopt(mapping);
 	made->queue_ = TRY(DiskQueue::create(*mapping));
+	made->counts_ = TRY(RequestCounts::create());
 	return made;
 }
 

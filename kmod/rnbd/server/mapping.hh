@@ -19,6 +19,7 @@
 #include <rnbd/pure/reservations.hh>
 #include <rnbd/server/block_device.hh>
 #include <rnbd/server/disk_queue.hh>
+#include <rnbd/server/request_counts.hh>
 #include <rnbd/wire/extension.hh>
 #include <rnbd/wire/messages.hh>
 #include <rnbd/wire/operations.hh>
@@ -48,6 +49,7 @@ public:
 
 	// ---- for I/O, which has entered the queue; any context
 	DiskQueue &queue() { return *queue_; }
+	RequestCounts &counts() { return counts_; }
 	// For an operation that changes_device(), or not.
 	DeviceLimits limits(bool changes) const
 	{
@@ -152,6 +154,7 @@ private:
 	void show_access_mode(cxxrt::SysfsText &text);
 	void show_read_only(cxxrt::SysfsText &text);
 	void show_mapping_path(cxxrt::SysfsText &text);
+	void show_requests(cxxrt::SysfsText &text);
 	void show_force_close(cxxrt::SysfsText &text);
 	Status force_close(TextView input, cxxrt::SysfsCall &call);
 
@@ -166,6 +169,7 @@ private:
 	WriteCacheNotice cache_;
 	const u32 max_io_bytes_; // of the session
 	cxxrt::Box<DiskQueue> queue_;
+	RequestCounts counts_;
 
 	OpenNumber open_number_{};
 	const DeviceName name_;

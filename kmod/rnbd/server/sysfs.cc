@@ -26,6 +26,18 @@ void Mapping::show_mapping_path(SysfsText &text)
 	text.print("%s\n", name_.c_str());
 }
 
+void Mapping::show_requests(SysfsText &text)
+{
+	text.print("reads %llu\nread_bytes %llu\nwrites %llu\nwritten_bytes %llu\n",
+		   counts_.requests(Operation::Read), counts_.bytes(Operation::Read),
+		   counts_.requests(Operation::Write), counts_.bytes(Operation::Write));
+	text.print("flushes %llu\ndiscards %llu\nsecure_erases %llu\nwrite_zeroes %llu\n",
+		   counts_.requests(Operation::Flush), counts_.requests(Operation::Discard),
+		   counts_.requests(Operation::SecureErase),
+		   counts_.requests(Operation::WriteZeroes));
+	text.print("errors %llu\n", counts_.errors());
+}
+
 void Mapping::show_force_close(SysfsText &text)
 {
 	text.print("Usage: echo 1 > force_close\n");
@@ -41,8 +53,8 @@ Status Mapping::force_close(TextView input, cxxrt::SysfsCall &call)
 	// waits for. A module that is going ends all mappings itself.
 	if (!try_module_get(THIS_MODULE))
 		return err::enodev;
-	// Who loses against CLOSE or the end of the session must leave at once: that one waits for
-	// this method, and the file may not be touched while its directory goes.
+	// A writer that loses against CLOSE or the end of the session must leave at once: that one
+	// waits for this method, and the file may not be touched while its directory goes.
 	Status ended;
 	if (cxxrt::Ref<Mapping> self = session_->retire(*this)) {
 		WARN_ON_ONCE(!call.remove_file());
@@ -60,6 +72,7 @@ Status Mapping::add_files()
 	    File::read_only("access_mode", &Mapping::show_access_mode),
 	    File::read_only("read_only", &Mapping::show_read_only),
 	    File::read_only("mapping_path", &Mapping::show_mapping_path),
+	    File::read_only("requests", &Mapping::show_requests),
 	    File::read_write("force_close", &Mapping::show_force_close, &Mapping::force_close),
 	};
 	dir_ = TRY(

@@ -39,6 +39,7 @@ def run(lab: Lab) -> None:
     kinds_of_errors(lab, name)
     of_the_disk(lab, name)
     in_flight(lab, name)
+    of_each_client(lab, name, disk)
     rnbd.unmap(lab, name)
 
 
@@ -114,6 +115,33 @@ def of_the_disk(lab: Lab, name: str) -> None:
     total = [sum(int(row[i]) for row in rows) for i in (0, 1, 2)]
     rnbd.check(total[0] >= 5 and total[1] == 3 and total[2] >= 1, f"latency_us: {total}")
     rnbd.equal(rnbd.write_error(lab.client, f"{here}/latency_us", "2"), "EINVAL", "reset by 2")
+
+
+def of_each_client(lab: Lab, name: str, disk: str) -> None:
+    """The server counts what each session asks of the disk, and nobody's is counted as another's."""
+    def asked(session: str) -> dict[str, int]:
+        at = f"/sys/class/rnbd-server/ctl/devices/{disk.removeprefix('/dev/')}/sessions/{session}/requests"
+        words = rnbd.read(lab.server, at).split()
+        return dict(zip(words[::2], map(int, words[1::2]), strict=True))
+
+    second = rnbd.map_device(lab, disk, session="vm2", access_mode="ro")
+    lab.client.run("udevadm settle", 60)
+    before = {s: asked(s) for s in ("vm", "vm2")}
+    lab.client.run(f"dd if=/dev/zero of=/dev/{name} bs=4k count=3 oflag=direct conv=fsync 2>/dev/null\n"
+                   f"blkdiscard -l 8192 /dev/{name}\nblkdiscard -z -l 8192 /dev/{name}\n"
+                   f"dd if=/dev/{second} of=/dev/null bs=64k count=5 iflag=direct 2>/dev/null\n"
+                   f"! dd if=/dev/{second} of=/dev/null bs=512 skip={BAD_SECTOR} count=1 iflag=direct 2>/dev/null")
+    writer, reader = ({kind: n - before[s][kind] for kind, n in asked(s).items() if n - before[s][kind]}
+                      for s in ("vm", "vm2"))
+    rnbd.equal(reader, {"reads": 6, "read_bytes": 5 * 65536, "errors": 1}, "what the reader asked of the disk")
+    # udev may look at the disk when its writer closes it.
+    writer.pop("reads", None)
+    writer.pop("read_bytes", None)
+    zeroed = writer.pop("written_bytes") - 3 * 4096, writer.pop("writes") - 3, writer.pop("write_zeroes", 0)
+    rnbd.check(zeroed in ((0, 0, 1), (8192, 1, 0)), f"zeros by the disk, or written: {zeroed}")
+    rnbd.check(writer.pop("flushes") >= 1, f"flushes: {asked('vm')}")
+    rnbd.equal(writer, {"discards": 1}, "what the writer asked of the disk besides")
+    rnbd.unmap(lab, second)
 
 
 def in_flight(lab: Lab, name: str) -> None:

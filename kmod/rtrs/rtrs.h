@@ -73,6 +73,7 @@ enum rtrs_clt_setting {
 	RTRS_CLT_NR_CONNECTIONS, /* fixed when the session opens; 0: one for each queue */
 	RTRS_CLT_RECONNECT_DELAY,
 	RTRS_CLT_TOS,
+	RTRS_CLT_QUEUE_DEPTH,
 	RTRS_CLT_SETTINGS,
 };
 

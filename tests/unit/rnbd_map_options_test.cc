@@ -57,11 +57,11 @@ TEST(MapOptions, SettingsOfTheSession)
 	const std::string input =
 	    "mp_policy=rr sessname=s heartbeat_missed_max=3 device_path=d request_timeout=7 "
 	    "max_reconnect_attempts=-1 heartbeat_interval_ms=250 mp_policy=min-latency "
-	    "nr_connections=2 tos=104 reconnect_delay=5";
+	    "nr_connections=2 queue_depth=16 tos=104 reconnect_delay=5";
 	auto p = parse(input);
 	ASSERT_EQ(p->code, 0);
-	const std::vector<std::string> wanted = {"min-latency", "-1", "7", "250",
-						 "3",		"2",  "5", "104"};
+	const std::vector<std::string> wanted = {"min-latency", "-1", "7",   "250", "3",
+						 "2",		"5",  "104", "16"};
 	for (usize i = 0; i < kSettings; i++)
 		EXPECT_EQ(str(p->o.settings[i]), wanted[i]);
 	// What they mean is for the transport to say, but for their length.

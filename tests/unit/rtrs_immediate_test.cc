@@ -50,6 +50,23 @@ TEST(Immediate, PayloadNeverReachesTheType)
 	EXPECT_EQ(Immediate(ImmType::IoRequest, 0xffffffff).value(), 0x0fffffffu);
 }
 
+TEST(ImmLayout, OfAClientThatUsesFewerSlots)
+{
+	const ImmLayout whole = layout(512, 131072), limited = whole.limited_to({32});
+	EXPECT_EQ(limited.queue_depth().value, 32u);
+	EXPECT_EQ(limited.mem_bits(), whole.mem_bits());
+	EXPECT_EQ(limited.request(Slot{31}, ChunkOffset{77}).value(),
+		  whole.request(Slot{31}, ChunkOffset{77}).value());
+	EXPECT_TRUE(limited.decode_response(response_imm(Slot{31}, 0, false)).ok());
+	// The server has it, this client has no request there.
+	EXPECT_TRUE(whole.decode_response(response_imm(Slot{32}, 0, false)).ok());
+	EXPECT_EQ(code(limited.decode_response(response_imm(Slot{32}, 0, false))), -22);
+	EXPECT_EQ(code(limited.decode_at_client(response_imm(Slot{511}, 0, true), kIo)), -22);
+	// Never more than there are.
+	EXPECT_EQ(whole.limited_to({513}).queue_depth().value, 512u);
+	EXPECT_EQ(whole.limited_to({512}).queue_depth().value, 512u);
+}
+
 TEST(ImmLayout, Limits)
 {
 	EXPECT_EQ(create_code(512, 131072), 0);

@@ -10,7 +10,8 @@ namespace {
 // Of a session as it is.
 int current(S setting)
 {
-	constexpr int kNow[] = {static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4, 0, 30, -1};
+	constexpr int kNow[] = {
+	    static_cast<int>(Policy::MinInflight), -1, 60, 1000, 4, 0, 30, -1, 0};
 	return kNow[static_cast<u32>(setting)];
 }
 
@@ -45,6 +46,12 @@ TEST(SessionSettings, EachIsWhatItsFileTakes)
 	EXPECT_EQ(s.get(S::Connections, 77), 1024);
 	EXPECT_EQ(s.get(S::ReconnectDelay, 77), 3600);
 	EXPECT_EQ(s.get(S::TypeOfService, 77), 255);
+	EXPECT_TRUE(s.say(S::QueueDepth, "65535").ok());
+	EXPECT_EQ(s.get(S::QueueDepth, 77), 65535);
+	EXPECT_TRUE(s.say(S::QueueDepth, "8").ok());
+	EXPECT_EQ(s.get(S::QueueDepth, 77), 8);
+	EXPECT_TRUE(s.say(S::QueueDepth, "0").ok());
+	EXPECT_EQ(s.get(S::QueueDepth, 77), 0);
 	EXPECT_TRUE(s.say(S::ReconnectDelay, "1").ok());
 	EXPECT_TRUE(s.say(S::TypeOfService, "-1").ok());
 	EXPECT_EQ(s.get(S::ReconnectDelay, 77), 1);
@@ -72,8 +79,11 @@ TEST(SessionSettings, BadValuesAreInvalidAndChangeNothing)
 	EXPECT_EQ(code(s.say(S::ReconnectDelay, "3601")), -22);
 	EXPECT_EQ(code(s.say(S::TypeOfService, "-2")), -22);
 	EXPECT_EQ(code(s.say(S::TypeOfService, "256")), -22);
+	const TextView depths[] = {"-1", "1", "7", "65536", "many"};
+	for (const TextView depth : depths)
+		EXPECT_EQ(code(s.say(S::QueueDepth, depth)), -22) << str(depth);
 	for (S setting : {S::Policy, S::ReconnectAttempts, S::HeartbeatInterval, S::HeartbeatMissed,
-			  S::Connections, S::ReconnectDelay, S::TypeOfService})
+			  S::Connections, S::ReconnectDelay, S::TypeOfService, S::QueueDepth})
 		EXPECT_FALSE(s.has(setting));
 	EXPECT_EQ(code(s.say(S::Count, "1")), -22);
 }
@@ -89,8 +99,9 @@ TEST(SessionSettings, AnOpenSessionAgreesOrNot)
 	ASSERT_TRUE(same.say(S::Connections, "0").ok());
 	ASSERT_TRUE(same.say(S::ReconnectDelay, "30").ok());
 	ASSERT_TRUE(same.say(S::TypeOfService, "-1").ok());
+	ASSERT_TRUE(same.say(S::QueueDepth, "0").ok());
 	EXPECT_TRUE(same.agree(current));
-	const TextView others[] = {"0", "7", "7", "101", "7", "7", "7", "7"};
+	const TextView others[] = {"0", "7", "7", "101", "7", "7", "7", "7", "8"};
 	for (u32 i = 0; i < kSessionSettings; i++) {
 		SessionSettings other = same;
 		ASSERT_TRUE(other.say(static_cast<S>(i), others[i]).ok());

@@ -94,7 +94,7 @@ void Control::show_map(cxxrt::SysfsText &out)
 		  "[key=<name>] [mp_policy=<policy>] [max_reconnect_attempts=<number|-1>] "
 		  "[request_timeout=<seconds>] [heartbeat_interval_ms=<milliseconds>] "
 		  "[heartbeat_missed_max=<number>] [nr_connections=<number>] "
-		  "[reconnect_delay=<seconds>] [tos=<number|-1>] "
+		  "[reconnect_delay=<seconds>] [tos=<number|-1>] [queue_depth=<number>] "
 		  "[owner=<word>]\" > map_device\n"
 		  "\naddr ::= [ ip:<ipv4> | ip:<ipv6> | gid:<gid> ]\n");
 }

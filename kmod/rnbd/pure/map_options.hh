@@ -34,7 +34,8 @@ constexpr TextView kSettingOptions[] = {"mp_policy",
 					"heartbeat_missed_max",
 					"nr_connections",
 					"reconnect_delay",
-					"tos"};
+					"tos",
+					"queue_depth"};
 constexpr usize kSettings = sizeof(kSettingOptions) / sizeof(kSettingOptions[0]);
 
 // Texts are views of the parsed input.

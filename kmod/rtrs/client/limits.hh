@@ -63,15 +63,16 @@ struct DeviceLimits {
 
 struct SessionLimits {
 	ConnectReplyFields reply; // new_rkey may differ between paths, the rest may not
-	ImmLayout layout;
+	ImmLayout layout;	  // its depth is the session's: the server's, or fewer
 	ByteCount chunk;
 	u32 max_io_size;
 	u32 max_segments;
 	ConnectionSplit connections; // of each path, at most
 
-	// Of the first path. EINVAL if no request fits.
+	// Of the first path. `told` is the most that the session may have under way. EINVAL if no
+	// request fits.
 	static Result<SessionLimits> from(const ConnectReplyFields &reply, const DeviceLimits &dev,
-					  const ConnectionSplit &connections)
+					  const ConnectionSplit &connections, QueueDepth told)
 	{
 		// A region holds one page less than its size in data that begins inside a page.
 		const u32 pages = dev.max_pages - 1;
@@ -83,7 +84,8 @@ struct SessionLimits {
 			return err::einval;
 		return SessionLimits{
 		    .reply = reply,
-		    .layout = TRY(ImmLayout::create(reply.queue_depth, reply.chunk_size())),
+		    .layout = TRY(ImmLayout::create(reply.queue_depth, reply.chunk_size()))
+				  .limited_to(told),
 		    .chunk = reply.chunk_size(),
 		    .max_io_size = io,
 		    .max_segments = dev.max_pages,

@@ -187,7 +187,8 @@ public:
 	// Of this attempt: a longer one does not fit the device.
 	void shorten_send_queues(u32 wrs);
 	// Known when cid 0 is connected.
-	QueueDepth queue_depth() const { return session_limits_->reply.queue_depth; }
+	// Of the session, all paths together.
+	QueueDepth queue_depth() const { return session_limits_->layout.queue_depth(); }
 
 	// ---- requests; under RcuReader ----
 

@@ -203,7 +203,7 @@ Status Path::exchange_info()
 	ClientConnection &service = *connections_[0];
 	info_received_ = false;
 	const bool proves = exchange_ && owes_proof(exchange_->state);
-	const u32 slots = queue_depth().value;
+	const u32 slots = session_limits_->reply.queue_depth.value;
 	info_request_ = TRY(DmaBuffer::create(
 	    device_.ibdev(), proves ? kProvenInfoRequestSize : sizeof(InfoRequest), DMA_TO_DEVICE));
 	info_response_ = TRY(DmaBuffer::create(
@@ -270,10 +270,13 @@ Status Path::read_info_response()
 	// Before a byte of it is believed.
 	if (exchange_)
 		message = TRY(check_server_proof(message));
-	remote_ = TRY(Array<RemoteChunk>::create(queue_depth().value));
-	const Status s = for_each_remote_slot(message, queue_depth(), session_limits_->chunk,
-					      [this](Slot slot, RemoteAddress address, Rkey rkey) {
-						      remote_[slot.value] = {address, rkey};
+	const QueueDepth used = queue_depth();
+	remote_ = TRY(Array<RemoteChunk>::create(used.value));
+	const Status s = for_each_remote_slot(message, session_limits_->reply.queue_depth,
+					      session_limits_->chunk,
+					      [&](Slot slot, RemoteAddress address, Rkey rkey) {
+						      if (used.contains(slot))
+							      remote_[slot.value] = {address, rkey};
 					      });
 	if (!s.ok())
 		log_error(log_name(), "malformed list of chunks from the server: %d", s.code());

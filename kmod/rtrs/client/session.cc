@@ -83,6 +83,7 @@ Session::Session(const SessionName &name, const SessionAuth &auth, const Session
     : name_(name), auth_(auth), user_(params.priv), link_event_(params.link_event),
       port_(params.port), queues_(params.nr_queues ?: nr_cpu_ids),
       told_connections_(static_cast<u32>(settings.get(SessionSetting::Connections, 0))),
+      told_depth_(static_cast<u32>(settings.get(SessionSetting::QueueDepth, 0))),
       asked_connections_{rtrs::irq_connections(told_connections_ ?: queues_, params.nr_poll_queues),
 			 params.nr_poll_queues},
       max_reconnects_(settings.get(SessionSetting::ReconnectAttempts, params.max_reconnects)),
@@ -129,7 +130,8 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		return err::eexist;
 
 	Session *s = session.release();
-	// Who abandons all sessions either finds this one, or has changed his mind before.
+	// rtrs_clt_abandon_all() finds this session in the list, or came before and wanted() says
+	// so.
 	if (params.wanted && !params.wanted(params.priv))
 		s->abandon();
 	Status status = s->bring_up(params);
@@ -140,7 +142,7 @@ Result<Session *> Session::open(const rtrs_clt_params &params, rtrs_clt **handle
 		s->announce_downgrades();
 		const SessionLimits &limits = s->limits();
 		log_info(s->name(), "open: %u paths, queue depth %u, max I/O %u bytes",
-			 params.nr_paths, limits.reply.queue_depth.value, limits.max_io_size);
+			 params.nr_paths, limits.layout.queue_depth().value, limits.max_io_size);
 		if (limits.connections.irq < s->queues_)
 			log_info(s->name(), "%u queues share %u connections of each path",
 				 s->queues_, limits.connections.irq);
@@ -326,14 +328,15 @@ ConnectionSplit Session::connections()
 Result<const SessionLimits *> Session::agree(const Path &path, const ConnectReplyFields &reply,
 					     const DeviceLimits &device)
 {
-	Result<SessionLimits> mine = SessionLimits::from(reply, device, path.connections());
+	const QueueDepth told = told_depth_ ? QueueDepth{told_depth_} : reply.queue_depth;
+	Result<SessionLimits> mine = SessionLimits::from(reply, device, path.connections(), told);
 	if (!mine.ok()) {
 		log_error(path.log_name(), "no request fits the limits of server and device");
 		return err::einval;
 	}
 	LockGuard<Mutex> held(paths_lock_);
 	if (!limits_) {
-		const u32 permits = permit_count(reply.queue_depth);
+		const u32 permits = permit_count(mine->layout.queue_depth());
 		if (!permits) {
 			log_error(path.log_name(),
 				  "the server's queue depth of %u leaves no slot for data",

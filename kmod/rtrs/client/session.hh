@@ -141,7 +141,7 @@ private:
 		u64 address; // compared, never followed: it may be stale
 	};
 
-	// Somebody who came by sysfs holds the session open with an Operation.
+	// A sysfs method holds the session open with an Operation.
 	class Operation;
 	struct Operations {
 		u32 running = 0;
@@ -189,6 +189,7 @@ private:
 	void show_heartbeat_interval(cxxrt::SysfsText &out);
 	void show_heartbeat_missed(cxxrt::SysfsText &out);
 	void show_connections(cxxrt::SysfsText &out);
+	void show_queue_depth(cxxrt::SysfsText &out);
 	void show_policy(cxxrt::SysfsText &out);
 	void show_dest_port(cxxrt::SysfsText &out);
 	void show_auth(cxxrt::SysfsText &out);
@@ -213,6 +214,7 @@ private:
 	const u16 port_;
 	const u32 queues_;	     // whose numbers requests say
 	const u32 told_connections_; // 0: one for each queue
+	const u32 told_depth_;	     // requests under way; 0: as many as the server takes
 	const ConnectionSplit asked_connections_;
 	int max_reconnects_;
 	u32 request_timeout_;

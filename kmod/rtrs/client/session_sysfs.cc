@@ -21,6 +21,7 @@ constinit const DeviceFile<Session> Session::kFiles[] = {
 				    &Session::store_reconnect_delay),
     DeviceFile<Session>::read_write("tos", &Session::show_tos, &Session::store_tos),
     DeviceFile<Session>::read_only("nr_connections", &Session::show_connections),
+    DeviceFile<Session>::read_only("queue_depth", &Session::show_queue_depth),
     // The documented name and the in-tree one.
     DeviceFile<Session>::read_write("mp_policy", &Session::show_policy, &Session::store_policy),
     DeviceFile<Session>::read_write("mpath_policy", &Session::show_policy, &Session::store_policy),
@@ -118,6 +119,8 @@ bool Session::has_settings(const SessionSettings &settings) const
 			return static_cast<int>(reconnect_delay());
 		case SessionSetting::TypeOfService:
 			return tos();
+		case SessionSetting::QueueDepth:
+			return static_cast<int>(told_depth_);
 		case SessionSetting::Count:
 			break;
 		}
@@ -162,6 +165,11 @@ Status Session::store_heartbeat_missed(TextView text, SysfsCall &)
 	heartbeat_choice_.set_missed(static_cast<u32>(missed));
 	apply_heartbeat_limits();
 	return {};
+}
+
+void Session::show_queue_depth(SysfsText &out)
+{
+	out.print("%u\n", told_depth_);
 }
 
 void Session::show_connections(SysfsText &out)

@@ -127,7 +127,7 @@ Status Path::submit(const rtrs_clt_request &in)
 
 Status Session::submit(const rtrs_clt_request &request, SubmitKind kind)
 {
-	if (!limits_->reply.queue_depth.contains(Slot{request.slot}))
+	if (!limits_->layout.queue_depth().contains(Slot{request.slot}))
 		return err::einval;
 	const RcuReader reader;
 	// With one path there is no choice, whatever the policy.

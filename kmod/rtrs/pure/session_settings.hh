@@ -18,6 +18,7 @@ enum class SessionSetting : u8 {
 	Connections,
 	ReconnectDelay,
 	TypeOfService,
+	QueueDepth,
 	Count,
 };
 
@@ -76,6 +77,8 @@ private:
 			return parse_reconnect_delay(text);
 		case SessionSetting::TypeOfService:
 			return parse_tos(text);
+		case SessionSetting::QueueDepth:
+			return parse_queue_depth(text);
 		case SessionSetting::Count:
 			break;
 		}

@@ -31,6 +31,11 @@ constexpr int kMaxTypeOfService = 255;
 // Of a path, those that carry I/O and interrupt.
 constexpr int kMaxIoConnections = static_cast<int>(kMaxPathConnections) - 1;
 
+// Requests that a session has under way: with fewer than the least, messages and I/O would wait for
+// each other.
+constexpr int kMinQueueDepth = 8;
+constexpr int kMaxToldQueueDepth = static_cast<int>(kMaxQueueDepth);
+
 // Statistics are cleared by "0" (documented) and by "1" (in-tree). EINVAL.
 constexpr Status parse_reset(TextView t)
 {
@@ -80,6 +85,15 @@ constexpr Result<int> parse_reconnect_delay(TextView t)
 constexpr Result<int> parse_tos(TextView t)
 {
 	return cxxrt::parse_int(t, kDefaultTypeOfService, kMaxTypeOfService);
+}
+
+// 0, which is as many as the server takes, or 8 to 65535. EINVAL, ERANGE.
+constexpr Result<int> parse_queue_depth(TextView t)
+{
+	const int depth = TRY(cxxrt::parse_int(t, 0, kMaxToldQueueDepth));
+	if (depth && depth < kMinQueueDepth)
+		return err::einval;
+	return depth;
 }
 
 } // namespace rtrs

@@ -92,6 +92,16 @@ public:
 		return ImmLayout(depth, chunk);
 	}
 
+	// The same of a client that uses fewer of the slots, the first ones: a response that names
+	// another one is refused.
+	constexpr ImmLayout limited_to(QueueDepth used) const
+	{
+		ImmLayout limited = *this;
+		if (used.value < depth_.value)
+			limited.depth_ = used;
+		return limited;
+	}
+
 	constexpr QueueDepth queue_depth() const { return depth_; }
 	constexpr ByteCount chunk_size() const { return chunk_; }
 	constexpr u32 mem_bits() const { return mem_bits_; }

@@ -43,6 +43,7 @@ FORMATS = {
     f"{CLIENT}/reconnect_delay": "30",
     f"{CLIENT}/tos": "-1",
     f"{CLIENT}/nr_connections": "0",
+    f"{CLIENT}/queue_depth": "0",
     **dict.fromkeys((f"{CLIENT}/mp_policy", f"{CLIENT}/mpath_policy"),
                     r"round-robin \(RR: 0\)|min-inflight \(MI: 1\)|min-latency \(ML: 2\)"),
     f"{CLIENT}/add_path": r"Usage: echo \[<source addr>@\]<destination addr> > add_path\n\n"
@@ -106,6 +107,9 @@ FORMATS = {
     f"{EXPORT}/sessions/<session>/access_mode": "ro|rw|migration|shared",
     f"{EXPORT}/sessions/<session>/read_only": "0|1",
     f"{EXPORT}/sessions/<session>/mapping_path": "/dev/nullb7",
+    f"{EXPORT}/sessions/<session>/requests": "\n".join(
+        rf"{kind} \d+" for kind in ("reads", "read_bytes", "writes", "written_bytes", "flushes", "discards",
+                                    "secure_erases", "write_zeroes", "errors")),
     f"{EXPORT}/sessions/<session>/force_close": USAGE.format("force_close"),
     **{f"/sys/kernel/debug/rtrs-{side}/<session>/<src@dst>/wr": "\n".join(rf"{name} \d+" for name in WR)
        for side in ("client", "server")},

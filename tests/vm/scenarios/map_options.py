@@ -12,10 +12,11 @@ PORT = 1444
 SETTINGS = {"mp_policy": ("rr", "round-robin (RR: 0)"), "max_reconnect_attempts": ("7", "7"),
             "request_timeout": ("20", "20"), "heartbeat_interval_ms": ("700", "700"),
             "heartbeat_missed_max": ("9", "9"), "nr_connections": ("1", "1"),
-            "reconnect_delay": ("9", "9"), "tos": ("104", "104")}
+            "reconnect_delay": ("9", "9"), "tos": ("104", "104"), "queue_depth": ("32", "32")}
 BAD = ("mp_policy=fast", "mp_policy=", "mpath_policy=rr", "max_reconnect_attempts=-2", "request_timeout=3601",
        "request_timeout=99999999999", "heartbeat_interval_ms=99", "heartbeat_missed_max=0", "nr_connections=-1",
        "nr_connections=1025", "reconnect_delay=0", "reconnect_delay=3601", "tos=-2", "tos=256",
+       "queue_depth=-1", "queue_depth=7", "queue_depth=65536",
        "no_path_timeout=-2", "owner=", f"owner={'o' * 201}")
 
 

@@ -10,7 +10,8 @@ RO, RW = "444", "644"
 CLIENT = (
     ("max_reconnect_attempts", RW, False), ("mpath_policy", RW, False), ("mp_policy", RW, True),
     ("request_timeout", RW, True), ("heartbeat_interval_ms", RW, True), ("heartbeat_missed_max", RW, True),
-    ("reconnect_delay", RW, True), ("tos", RW, True), ("nr_connections", RO, True), ("dest_port", RO, True),
+    ("reconnect_delay", RW, True), ("tos", RW, True), ("nr_connections", RO, True), ("queue_depth", RO, True),
+    ("dest_port", RO, True),
     ("add_path", RW, False),
 )
 CLIENT_PATH = (
@@ -35,7 +36,8 @@ DISK = (
     ("wwid", RO, True), ("no_path_timeout", RW, True), ("waiting_requests", RO, True), ("oldest_request_ms", RO, True),
     ("slow", RO, True), ("owner", RO, True),
 )
-EXPORT = (("access_mode", RO, False), ("read_only", RO, False), ("mapping_path", RO, False), ("force_close", RW, False))
+EXPORT = (("access_mode", RO, False), ("read_only", RO, False), ("mapping_path", RO, False), ("force_close", RW, False),
+          ("requests", RO, True))
 PARAMETERS = {"rtrs_server": {"always_invalidate": "Y", "max_chunk_size": "131072", "sess_queue_depth": "512",
                               "capsules": "Y"},
               "rnbd_server": {"port_nr": "1234", "dev_search_path": "/"}}

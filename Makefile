@@ -15,8 +15,9 @@ KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(headers),/lib/mo
 # What the modules are built from, and what Kbuild is told beside. Users get what they load, and the self-test where
 # they install it; who works on the code has TESTS=1: the modules of all tests, and every warning is an error.
 SOURCES := Kbuild $(wildcard kmod cxxrt tests/cxxrt tests/kunit tests/misdeeds)
+CXXRT_WERROR ?= $(TESTS)
 SELFTEST := $(if $(filter install selftest dkms,$(MAKECMDGOALS)),selftest)
-KBUILD_ARGS = RNBD_VERSION='$(VERSION)' RNBD_TESTS='$(or $(if $(TESTS),all),$(SELFTEST))' CXXRT_WERROR='$(TESTS)'
+KBUILD_ARGS = RNBD_VERSION='$(VERSION)' RNBD_TESTS='$(or $(if $(TESTS),all),$(SELFTEST))' CXXRT_WERROR='$(CXXRT_WERROR)'
 include cxxrt/build/project.mk
 
 # Virtual machines run the newest kernel that has headers here, unless KDIR was given.

@@ -52,6 +52,8 @@
 	CASE(fence_holds_requests_until_the_path_has_ended) \
 	CASE(fence_goes_over_every_path)                    \
 	CASE(fence_over_a_path_that_owes_an_answer)         \
+	CASE(fence_over_moves_wait_for_room)                \
+	CASE(fence_given_up_bars_the_attempt_of_before)     \
 	CASE(fence_without_a_path_gives_requests_up)        \
 	CASE(fence_of_a_stale_path_holds_nobody_up)         \
 	CASE(fence_of_an_instance_counts_as_an_attempt)

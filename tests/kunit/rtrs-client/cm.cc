@@ -60,6 +60,8 @@ void Fabric::forget(Id *id)
 		LockGuard<SpinLock> held(lock_);
 		for (Id *&place : asking_[id->path])
 			place = place == id ? nullptr : place;
+		if (unheard_[id->path] == id)
+			unheard_[id->path] = nullptr;
 		u32 &count = gathered_count_[id->path];
 		for (u32 i = 0; i < count; i++)
 			if (gathered_[id->path][i] == id)
@@ -94,6 +96,25 @@ void Fabric::answer_question(u32 path)
 		if (id)
 			tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
 	}
+}
+
+void Fabric::leave_unheard(Id *id)
+{
+	LockGuard<SpinLock> held(lock_);
+	unheard_[id->path] = id;
+	WRITE_ONCE(unheard[id->path], unheard[id->path] + 1);
+}
+
+// Of a service connection. False: it is gone.
+bool Fabric::answer_unheard(u32 path)
+{
+	Id *id;
+	deaf[path] = false;
+	{
+		LockGuard<SpinLock> held(lock_);
+		id = exchange(unheard_[path], static_cast<Id *>(nullptr));
+	}
+	return id && !accept(id);
 }
 
 void Fabric::count_request()
@@ -216,7 +237,8 @@ int rdma_connect(rdma_cm_id *base, rdma_conn_param *param)
 		return Fabric::now->tell(id, RDMA_CM_EVENT_REJECTED);
 	}
 	if (Fabric::now->deaf[id->path]) {
-		WRITE_ONCE(Fabric::now->unheard[id->path], Fabric::now->unheard[id->path] + 1);
+		id->connections = request.value().connection_count;
+		Fabric::now->leave_unheard(id);
 		return 0;
 	}
 	id->cid = request.value().cid.value;

@@ -149,9 +149,10 @@ public:
 	u32 lost_questions[kPaths] = {};
 	u32 questions[kPaths] = {};
 	u32 longest_question = 0; // ms
-	// Requests for a connection are not answered; how many came.
+	// Requests for a connection are not answered; how many came. The last one may be later.
 	bool deaf[kPaths] = {};
 	u32 unheard[kPaths] = {};
+	bool answer_unheard(u32 path);
 	// Questions are not answered at all, until answer_question(); or those behind so many.
 	bool mute[kPaths] = {};
 	u32 mute_behind[kPaths] = {~0u, ~0u, ~0u};
@@ -209,6 +210,7 @@ public:
 	void listen(ib_event_handler *handler) { handler_ = handler; }
 	bool is_out(u32 port) const { return port && out_[port - 1]; }
 	void leave_unanswered(Id *id);
+	void leave_unheard(Id *id);
 	int accept(Id *id);
 	int gathered(Id *id);
 	void count_request();
@@ -252,6 +254,7 @@ private:
 	u32 wakes_ = 0;
 	u32 asked_[kPaths] = {};
 	Id *asking_[kPaths][kMany] = {};
+	Id *unheard_[kPaths] = {}; // under lock_
 	Id *gathered_[kPaths][kMany] = {};
 	u32 gathered_count_[kPaths] = {};
 	u32 open_requests_ = 0;

@@ -135,6 +135,70 @@ CASE(fence_without_a_path_gives_requests_up)
 	EXPECT_EQ(c.fabric->arrivals(1, slot), 0);
 }
 
+// The path that is left has a full queue: who moves there waits, and gets nothing worse than that.
+CASE(fence_over_moves_wait_for_room)
+{
+	auto made = Client::create(2, {.send_room = 20, .queues = 1});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->hold_sends = true;
+	u32 end = c.first_slot(), moving = 0;
+	for (; end < fake::kDepth; end++) {
+		c.io(end).prepare(end, false);
+		if (c.io(end).submit(c.session))
+			break;
+		moving += c.fabric->arrivals(0, end);
+	}
+	REQUIRE(moving > 2);
+	c.fabric->kill(0);
+	schedule_timeout_uninterruptible(HZ / 5);
+	u32 waiting = 0;
+	for (u32 slot = c.first_slot(); slot < end; slot++) {
+		waiting += !c.fabric->arrivals(1, slot);
+		EXPECT_EQ(c.io(slot).ends(), 0);
+	}
+	EXPECT(waiting > 0);
+	c.fabric->hold_sends = false;
+	c.fabric->release_held();
+	for (u32 slot = c.first_slot(); slot < end; slot++) {
+		REQUIRE(c.fabric->wait_arrival(1, slot));
+		EXPECT(c.fabric->answer(1, slot));
+		REQUIRE(c.io(slot).wait().ok());
+		EXPECT_EQ(c.io(slot).status, 0);
+	}
+}
+
+// What was given up may still be executed by the server for the attempt that knows nothing of it:
+// only the next one asks the server to wait.
+CASE(fence_given_up_bars_the_attempt_of_before)
+{
+	auto made = Client::create(2, {.fences = true});
+	REQUIRE(made.ok());
+	Client &c = **made;
+	c.fabric->deaf[0] = true;
+	const u32 before = c.fabric->serial[0];
+	c.fabric->kill(0, true);
+	for (int i = 0; i < 500 && !READ_ONCE(c.fabric->unheard[0]); i++)
+		schedule_timeout_uninterruptible(HZ / 100);
+	REQUIRE(READ_ONCE(c.fabric->unheard[0]) == 1);
+	// The last path ends, and no other one is left to ask for an end of it.
+	const u32 lost = submit_by(c, 1);
+	REQUIRE(lost);
+	c.fabric->kill(1);
+	REQUIRE(c.io(lost).wait().ok());
+	EXPECT_EQ(c.io(lost).status, -ECONNABORTED);
+	REQUIRE(c.fabric->answer_unheard(0));
+	u32 slot = 0;
+	for (int i = 0; i < 100 && !slot; i++) {
+		schedule_timeout_uninterruptible(HZ / 10);
+		slot = submit_by(c, 0);
+	}
+	REQUIRE(slot);
+	EXPECT_EQ(c.fabric->serial[0], before + 2);
+	EXPECT(c.fabric->answer(0, slot));
+	REQUIRE(c.io(slot).wait().ok());
+}
+
 // A path that is gone was connected to an instance of the server that is gone, too. The others
 // connect to the new one, all of them.
 CASE(fence_of_a_stale_path_holds_nobody_up)

@@ -42,9 +42,22 @@ def grown(lab: Lab) -> None:
 
 def read_only(lab: Lab, disk: str) -> None:
     name = rnbd.map_device(lab, disk)
-    for command, want in (("--setro", "1"), ("--setrw", "0")):
-        lab.server.run(f"blockdev {command} {disk}")
-        rnbd.wait_until(lab.client, f"[ $(cat /sys/block/{name}/ro) = {want} ]", NOTICE, f"ro becomes {want}")
+    ro, sent = f"$(cat /sys/block/{name}/ro)", f"cat {folder(lab, 0)}/stats/rdma"
+    # What was written before is dirty memory: its writeback passes the block layer, and the client sends none of it.
+    writer = lab.client.spawn("echo 0 >/proc/sys/vm/dirty_writeback_centisecs\n"
+                              f"exec 3<>/dev/{name}\ndd if=/dev/zero bs=4k count=1 conv=notrunc >&3\ntouch /run/dirty\n"
+                              f"until [ {ro} = 1 ]; do sleep 0.2; done\nsleep 1\n{sent}\n"
+                              f"dd if=/dev/null count=0 conv=fsync,notrunc >&3 || true\n{sent}\n"
+                              "echo 500 >/proc/sys/vm/dirty_writeback_centisecs\nrm /run/dirty", 60)
+    rnbd.wait_until(lab.client, "[ -e /run/dirty ]", NOTICE, "a writer has written")
+    lab.server.run(f"blockdev --setro {disk}")
+    rnbd.wait_until(lab.client, f"[ {ro} = 1 ]", NOTICE, "ro becomes 1")
+    rows = lab.client.wait(writer).out.strip().split("\n")
+    before, after = (row.split() for row in rows if row.replace(" ", "").isdigit())
+    rnbd.check("Input/output error" in " ".join(rows), f"writeback to a disk that became read-only: {rows}")
+    rnbd.equal(after[2], before[2], "writes that were sent to a disk that is read-only")
+    lab.server.run(f"blockdev --setrw {disk}")
+    rnbd.wait_until(lab.client, f"[ {ro} = 0 ]", NOTICE, "ro becomes 0")
     fio.verify(lab.client, f"/dev/{name}")
     rnbd.unmap(lab, name)
 

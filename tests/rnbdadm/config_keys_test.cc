@@ -23,6 +23,7 @@ TEST(RnbdadmConfigKeys, EveryDefaultIsInherited)
 	    {"reconnect-delay", "11"},
 	    {"tos", "104"},
 	    {"connections", "4"},
+	    {"queue-depth", "32"},
 	    {"access", "ro"},
 	    {"poll-queues", "2"},
 	    {"no-path-timeout", "77"},

@@ -23,7 +23,7 @@ const char *const kUsage =
     "Usage: [no_path_timeout=<seconds|-1>] [auth=<policy>] [key=<name>] [mp_policy=<policy>] "
     "[max_reconnect_attempts=<number>] [request_timeout=<seconds>] [heartbeat_interval_ms=<ms>] "
     "[heartbeat_missed_max=<number>] [nr_connections=<number>] "
-    "[reconnect_delay=<seconds>] [tos=<number>] [owner=<word>]";
+    "[reconnect_delay=<seconds>] [tos=<number>] [queue_depth=<number>] [owner=<word>]";
 } // namespace
 
 Folder::Folder()
@@ -92,6 +92,7 @@ void FakeHost::session(const std::string &name)
 	put(folder + "/reconnect_delay", "30");
 	put(folder + "/tos", "-1");
 	put(folder + "/nr_connections", "0");
+	put(folder + "/queue_depth", "0");
 	put(folder + "/add_path", "Usage");
 	if (!lacks.empty())
 		drop(folder + "/" + lacks);
@@ -186,6 +187,13 @@ void FakeHost::client(bool degraded)
 	hca("mlx5_1", "eth1", degraded ? "down" : "active");
 }
 
+std::string requests_of_a_client(int reads, int writes, int errors)
+{
+	return fmt::format("reads {}\nread_bytes {}\nwrites {}\nwritten_bytes {}\nflushes 3\n"
+			   "discards 1\nsecure_erases 0\nwrite_zeroes 0\nerrors {}",
+			   reads, reads * 4096, writes, writes * 8192, errors);
+}
+
 void FakeHost::server()
 {
 	std::string devices = "/sys/class/rnbd-server/ctl/devices/";
@@ -195,7 +203,9 @@ void FakeHost::server()
 		put(folder + "/read_only", "1");
 		put(folder + "/mapping_path", "/dev/nvme0n1");
 		put(folder + "/force_close", "Usage");
+		put(folder + "/requests", requests_of_a_client(300, 0, 2));
 	}
+	put(devices + "mapper!vm/sessions/alpha/requests", requests_of_a_client(10, 20, 0));
 	put(devices + "mapper!vm/sessions/alpha/access_mode", "rw");
 	put(devices + "mapper!vm/sessions/alpha/read_only", "0");
 	put(devices + "mapper!vm/sessions/alpha/mapping_path", "mapper/vm");

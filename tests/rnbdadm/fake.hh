@@ -25,6 +25,9 @@ private:
 	std::string path_;
 };
 
+// The server's counts of what a session asked of a disk: reads of 4 KiB, writes of 8.
+std::string requests_of_a_client(int reads, int writes, int errors);
+
 class FakeHost : private Folder, public rnbdadm::Host {
 public:
 	FakeHost();

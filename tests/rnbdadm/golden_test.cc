@@ -30,6 +30,7 @@ const Case kCases[] = {
     {"show-path", "show 10.0.1.1", true},
     {"server-list", "server list", false},
     {"server-show", "server show alpha", false},
+    {"server-stats", "server stats", false},
     {"hca-list", "hca list", true},
     {"explain", "explain rnbd0", true},
     {"explain-open", "explain rnbd1", false},
@@ -62,9 +63,10 @@ TEST(RnbdadmGolden, Tables)
 
 TEST(RnbdadmGolden, JsonAndCsv)
 {
-	for (const char *line : {"list devices", "list sessions", "list paths", "list opened",
-				 "list exports", "hca list", "doctor", "explain rnbd0", "stats",
-				 "show rnbd0", "show store", "server show alpha", "dump"}) {
+	for (const char *line :
+	     {"list devices", "list sessions", "list paths", "list opened", "list exports",
+	      "hca list", "doctor", "explain rnbd0", "stats", "show rnbd0", "show store",
+	      "server show alpha", "server stats", "dump"}) {
 		std::string name = rnbdadm::replace_all(line, " ", "-");
 		FakeHost host;
 		prepare(host, true);

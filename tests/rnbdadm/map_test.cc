@@ -22,11 +22,11 @@ TEST(RnbdadmMap, SettingsComeWithTheMapping)
 	const std::string line = "map /dev/sda -s new -p 10.0.0.9 --no-path-timeout 30 --policy rr "
 				 "--reconnect-attempts 7 --request-timeout 20 "
 				 "--heartbeat-interval 250 --heartbeat-missed-max 3 "
-				 "--connections 4 --reconnect-delay 5 --tos 104";
+				 "--connections 4 --reconnect-delay 5 --tos 104 --queue-depth 32";
 	const std::string whole =
 	    "sessname=new path=ip:10.0.0.9 device_path=/dev/sda no_path_timeout=30 "
 	    "nr_connections=4 heartbeat_interval_ms=250 heartbeat_missed_max=3 "
-	    "mp_policy=round-robin max_reconnect_attempts=7 reconnect_delay=5 "
+	    "mp_policy=round-robin queue_depth=32 max_reconnect_attempts=7 reconnect_delay=5 "
 	    "request_timeout=20 tos=104 owner=-";
 	FakeHost host;
 	host.client();
@@ -38,7 +38,7 @@ TEST(RnbdadmMap, SettingsComeWithTheMapping)
 	EXPECT_EQ(host.writes, std::vector<std::string>{map_device + " <- " + whole});
 	EXPECT_EQ(rnbdadm::read_device(host, "rnbd2").owner, "-");
 	for (const char *bad : {"--policy fast", "--request-timeout -1", "--heartbeat-interval 5",
-				"--reconnect-delay 0", "--tos 256"})
+				"--reconnect-delay 0", "--tos 256", "--queue-depth 7"})
 		EXPECT_EQ(run_line(host, std::string("map /dev/sdb ") + bad).code, 2) << bad;
 	// Of a session that exists nothing is changed.
 	o = run_line(host, "map /dev/sdb -s new --policy ml --request-timeout 20");

@@ -158,6 +158,30 @@ void Call::report(const Failure &failure) const
 	print_failure(terminal.err, failure);
 }
 
+bool Call::watches() const
+{
+	return has(opt::kWatch) || has(opt::kInterval) || has(opt::kCount);
+}
+
+Exit Call::watch(const std::function<void()> &show)
+{
+	const double interval = static_cast<double>(number(opt::kInterval));
+	const std::int64_t count = number(opt::kCount);
+	for (std::int64_t n = 0; !count || n < count; n++) {
+		host.sleep(interval);
+		if (style.format == Format::Table && terminal.out_is_terminal)
+			out << "\033[H\033[2J";
+		else if (style.format == Format::Table && n)
+			out << '\n';
+		show();
+		out.flush();
+		// Nobody reads on.
+		if (!out)
+			return Exit::Failed;
+	}
+	return Exit::Done;
+}
+
 Exit Call::each(std::size_t count, const std::function<void(std::size_t)> &work) const
 {
 	std::size_t failed = 0;

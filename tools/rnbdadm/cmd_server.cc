@@ -32,8 +32,7 @@ Exit server_show(Call &call)
 	for (const Opened &o : read_opened(call.host)) {
 		candidates.push_back(o.device);
 		candidates.push_back(o.session);
-		if (word == o.device || word == "/dev/" + o.device || word == o.session ||
-		    word == o.client_path)
+		if (o.is_called(word) || word == o.session)
 			opened.push_back(to_json(o));
 	}
 	for (const Session &session : read_sessions(call.host, true)) {
@@ -69,9 +68,7 @@ Exit server_close(Call &call)
 	for (const Opened &o : read_opened(call.host)) {
 		for (const std::string &name : {o.device, "/dev/" + o.device, o.client_path})
 			candidates.push_back(name);
-		bool named =
-		    word == o.device || word == "/dev/" + o.device || word == o.client_path;
-		if (named && (session.empty() || session == o.session))
+		if (o.is_called(word) && (session.empty() || session == o.session))
 			chosen.push_back(o);
 	}
 	if (chosen.empty())

@@ -150,7 +150,7 @@ void print_both(Call &call, const Tables &tables, const std::vector<Json> &devic
 			j[tables.paths.plural] =
 			    json_rows(tables.paths, path_rows, *tables.path_style);
 		if (compact)
-			call.out << j.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+			print_line(call.out, j);
 		else
 			print_document(call.out, j);
 		return;
@@ -165,28 +165,15 @@ void print_both(Call &call, const Tables &tables, const std::vector<Json> &devic
 
 Exit watch(Call &call, const Chosen &chosen, Moment before)
 {
-	// "--watch" alone is each second.
-	double interval = static_cast<double>(call.number(opt::kInterval));
-	std::int64_t count = call.number(opt::kCount);
 	Tables tables = tables_of(call, kDeviceRateKind, kPathRateKind);
-	for (std::int64_t n = 0; !count || n < count; n++) {
-		call.host.sleep(interval);
+	return call.watch([&] {
 		Moment now = read_moment(call.host);
-		if (call.style.format == Format::Table && call.terminal.out_is_terminal)
-			call.out << "\033[H\033[2J";
-		else if (call.style.format == Format::Table && n)
-			call.out << '\n';
 		print_both(call, tables, only(chosen, device_rates(before, now)),
 			   only(chosen, path_rates(before, now)), true);
-		call.out.flush();
-		// Nobody reads on.
-		if (!call.out)
-			return Exit::Failed;
 		if (call.style.format == Format::Csv)
 			tables.path_style->header = false;
 		before = now;
-	}
-	return Exit::Done;
+	});
 }
 
 Exit stats(Call &call)
@@ -210,7 +197,7 @@ Exit stats(Call &call)
 				   "cannot reset the statistics in " + folders[i]);
 		});
 	}
-	if (call.has(opt::kWatch) || call.has(opt::kInterval) || call.has(opt::kCount))
+	if (call.watches())
 		return watch(call, chosen, moment);
 	const Tables tables = tables_of(
 	    call, kDeviceKind, kPathKind,

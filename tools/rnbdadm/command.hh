@@ -119,6 +119,11 @@ public:
 	std::string path_of(const std::string &word) const;
 	void report(const Failure &failure) const;
 
+	// --watch was given, or what implies it.
+	bool watches() const;
+	// Calls show() after each --interval, --count times or for ever.
+	Exit watch(const std::function<void()> &show);
+
 	// Does `work` for each; a failure is reported and the next one follows. The exit code of
 	// the failure if there was one object, Partial if some of several failed.
 	Exit each(std::size_t count, const std::function<void(std::size_t)> &work) const;

@@ -10,9 +10,9 @@ const std::vector<Command> &commands()
 		std::vector<Command> all;
 		for (auto part :
 		     {map_commands, recover_commands, discover_commands, list_commands,
-		      hca_commands, session_commands, server_commands, export_commands,
-		      name_list_commands, reservation_commands, key_commands, stats_commands,
-		      diagnosis_commands, config_commands, generate_commands})
+		      hca_commands, session_commands, server_commands, server_stats_commands,
+		      export_commands, name_list_commands, reservation_commands, key_commands,
+		      stats_commands, diagnosis_commands, config_commands, generate_commands})
 			for (const Command &command : part())
 				all.push_back(command);
 		return all;

@@ -64,6 +64,10 @@ const std::vector<ConfigKey> &config_keys()
 	    {"connections", "NUMBER", true, true, false, false, false,
 	     "connections of each path, fixed while the session is open; 0 is one for each CPU",
 	     "0"},
+	    {"queue-depth", "NUMBER", true, true, false, false, false,
+	     "requests of all its disks that are under way at once, 8 to 65535, fixed while the "
+	     "session is open; 0 is as many as the server takes",
+	     "0"},
 	    {"session", "NAME", false, false, true, false, false, "the session to map it in",
 	     kNeeded},
 	    {"device", "PATH", false, false, true, true, false,

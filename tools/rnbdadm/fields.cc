@@ -186,6 +186,9 @@ const Table<Session> kTableSession = {
     {"tos", "TOS", Unit::Count, false,
      "type of service of what its connections send; -1 is what the connection manager has",
      &Session::tos},
+    {"queue_depth", "DEPTH", Unit::Count, false,
+     "requests under way at once, as it was told; 0 is as many as the server takes",
+     &Session::queue_depth},
 };
 
 } // namespace
@@ -251,6 +254,18 @@ const Table<Opened> kTableOpened = {
      flag<&Opened::read_only>},
     {"client_path", "CLIENT'S NAME", Unit::Text, true, "name by which the client asked for it",
      &Opened::client_path},
+    {"reads", "READS", Unit::Count, false,
+     "reads that the session asked of it; null, as the next ones, if the module does not count",
+     &Opened::reads},
+    {"read_bytes", "READ", Unit::Bytes, false, "bytes read", &Opened::read_bytes},
+    {"writes", "WRITES", Unit::Count, false, "writes", &Opened::writes},
+    {"written_bytes", "WRITTEN", Unit::Bytes, false, "bytes written", &Opened::written_bytes},
+    {"flushes", "FLUSHES", Unit::Count, false, "flushes of its write cache", &Opened::flushes},
+    {"discards", "DISCARDS", Unit::Count, false, "discards of what is not used", &Opened::discards},
+    {"secure_erases", "ERASES", Unit::Count, false, "secure erases", &Opened::secure_erases},
+    {"write_zeroes", "ZEROES", Unit::Count, false, "ranges that the device filled with zeros",
+     &Opened::write_zeroes},
+    {"errors", "ERRORS", Unit::Count, false, "requests that the device failed", &Opened::errors},
 };
 
 } // namespace
@@ -381,9 +396,10 @@ const Kind kReservationKind = {"reservation", "reservations", fields_of(kTableRe
 
 std::vector<const Kind *> all_kinds()
 {
-	return {&kDeviceKind,	  &kSessionKind,    &kPathKind,	    &kOpenedKind,  &kExportKind,
-		&kHcaKind,	  &kDeviceRateKind, &kPathRateKind, &kFindingKind, &kDifferenceKind,
-		&kOutcomeKind,	  &kEventKind,	    &kMistakeKind,  &kKeyKind,	   &kNameListKind,
+	return {&kDeviceKind,	  &kSessionKind,    &kPathKind,	      &kOpenedKind,
+		&kExportKind,	  &kHcaKind,	    &kDeviceRateKind, &kPathRateKind,
+		&kOpenedRateKind, &kFindingKind,    &kDifferenceKind, &kOutcomeKind,
+		&kEventKind,	  &kMistakeKind,    &kKeyKind,	      &kNameListKind,
 		&kDiscoveredKind, &kReservationKind};
 }
 

@@ -47,8 +47,8 @@ struct Kind {
 };
 
 extern const Kind kDeviceKind, kSessionKind, kPathKind, kOpenedKind, kExportKind, kHcaKind,
-    kDeviceRateKind, kPathRateKind, kFindingKind, kDifferenceKind, kOutcomeKind, kEventKind,
-    kMistakeKind;
+    kDeviceRateKind, kPathRateKind, kOpenedRateKind, kFindingKind, kDifferenceKind, kOutcomeKind,
+    kEventKind, kMistakeKind;
 
 // All of them, for the schema and the man page.
 std::vector<const Kind *> all_kinds();

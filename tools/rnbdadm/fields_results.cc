@@ -6,39 +6,58 @@ namespace rnbdadm {
 
 namespace {
 
-// What statistics tell of devices and of paths alike.
-std::vector<Field> with_rates(std::vector<Field> before, const std::vector<Field> &after)
+// What statistics tell of devices, of paths and of what clients have open alike.
+const std::vector<Field> kRates = {
+    {"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
+    {"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true, "bytes read for each second"},
+    {"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
+    {"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
+     "bytes written for each second"},
+};
+
+// What only a client knows.
+const std::vector<Field> kWaits = {
+    {"in_flight", "IN FLIGHT", Unit::Count, true, "requests that wait, at the end of the time"},
+    {"p50_ms", "P50", Unit::Milliseconds, true,
+     "half of the requests took less; upper end of the kernel's class of time"},
+    {"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"},
+};
+
+std::vector<Field> together(std::initializer_list<std::vector<Field>> parts)
 {
-	before.insert(before.end(),
-		      {{"read_rate", "READS/s", Unit::PerSecond, true, "reads for each second"},
-		       {"read_bytes_rate", "READ/s", Unit::BytesPerSecond, true,
-			"bytes read for each second"},
-		       {"write_rate", "WRITES/s", Unit::PerSecond, true, "writes for each second"},
-		       {"written_bytes_rate", "WRITTEN/s", Unit::BytesPerSecond, true,
-			"bytes written for each second"},
-		       {"in_flight", "IN FLIGHT", Unit::Count, true,
-			"requests that wait, at the end of the time"},
-		       {"p50_ms", "P50", Unit::Milliseconds, true,
-			"half of the requests took less; upper end of the kernel's class of time"},
-		       {"p99_ms", "P99", Unit::Milliseconds, true, "99 of 100 took less"}});
-	before.insert(before.end(), after.begin(), after.end());
-	return before;
+	std::vector<Field> all;
+	for (const std::vector<Field> &part : parts)
+		all.insert(all.end(), part.begin(), part.end());
+	return all;
 }
 
 } // namespace
 
 const Kind kDeviceRateKind = {
     "device_rate", "device_rates",
-    with_rates({{"name", "NAME", Unit::Text, true, "name of the disk"}},
-	       {{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
-		 "age of the oldest request, at the end of the time"},
-		{"state", "STATE", Unit::State, true, "state of the device"}})};
+    together({{{"name", "NAME", Unit::Text, true, "name of the disk"}},
+	      kRates,
+	      kWaits,
+	      {{"oldest_request_ms", "OLDEST", Unit::Milliseconds, true,
+		"age of the oldest request, at the end of the time"},
+	       {"state", "STATE", Unit::State, true, "state of the device"}}})};
 
 const Kind kPathRateKind = {
     "path_rate", "path_rates",
-    with_rates({{"session", "SESSION", Unit::Text, true, "session of the path"},
-		{"name", "PATH", Unit::Text, true, "name of the path"}},
-	       {{"state", "STATE", Unit::State, true, "connected or disconnected"}})};
+    together({{{"session", "SESSION", Unit::Text, true, "session of the path"},
+	       {"name", "PATH", Unit::Text, true, "name of the path"}},
+	      kRates,
+	      kWaits,
+	      {{"state", "STATE", Unit::State, true, "connected or disconnected"}}})};
+
+const Kind kOpenedRateKind = {
+    "opened_rate", "opened_rates",
+    together({{{"device", "DEVICE", Unit::Text, true, "block device of this machine"},
+	       {"session", "SESSION", Unit::Text, true, "session that has it open"}},
+	      kRates,
+	      {{"other_rate", "OTHERS/s", Unit::PerSecond, true,
+		"flushes, discards, erases and zeroing for each second"},
+	       {"new_errors", "ERRORS", Unit::Count, true, "requests that failed in that time"}}})};
 
 const Kind kFindingKind = {
     "finding",

@@ -93,6 +93,7 @@ std::vector<Command> list_commands();
 std::vector<Command> hca_commands();
 std::vector<Command> session_commands();
 std::vector<Command> server_commands();
+std::vector<Command> server_stats_commands();
 std::vector<Command> export_commands();
 std::vector<Command> stats_commands();
 std::vector<Command> diagnosis_commands();

@@ -204,9 +204,35 @@ std::string metrics_text(const Host &host)
 	path_metrics(host, all);
 	Family opened("rnbd_server_opened", MetricType::Gauge,
 		      "Whether a session has the device open.");
-	for (const Opened &o : read_opened(host))
+	Family reads("rnbd_server_reads_total", MetricType::Counter,
+		     "Reads that the session asked of the device.");
+	Family writes("rnbd_server_writes_total", MetricType::Counter, "Likewise writes.");
+	Family read_bytes("rnbd_server_read_bytes_total", MetricType::Counter, "Bytes read.");
+	Family written("rnbd_server_written_bytes_total", MetricType::Counter, "Bytes written.");
+	Family other("rnbd_server_other_requests_total", MetricType::Counter,
+		     "Flushes, discards, secure erases and zeroing.");
+	Family errors("rnbd_server_errors_total", MetricType::Counter,
+		      "Requests of the session that the device failed.");
+	for (const Opened &o : read_opened(host)) {
 		opened.add({{"device", o.device}, {"session", o.session}, {"access", o.access}}, 1);
-	opened.move_to(all);
+		if (!o.reads)
+			continue;
+		const Labels labels = {{"device", o.device}, {"session", o.session}};
+		auto add = [&](Family &family, std::initializer_list<Number> counts) {
+			double sum = 0;
+			for (const Number &count : counts)
+				sum += static_cast<double>(count.value_or(0));
+			family.add(labels, sum);
+		};
+		add(reads, {o.reads});
+		add(writes, {o.writes});
+		add(read_bytes, {o.read_bytes});
+		add(written, {o.written_bytes});
+		add(other, {o.flushes, o.discards, o.secure_erases, o.write_zeroes});
+		add(errors, {o.errors});
+	}
+	for (Family *family : {&opened, &reads, &writes, &read_bytes, &written, &other, &errors})
+		family->move_to(all);
 	std::ostringstream text;
 	prometheus::TextSerializer().Serialize(text, all);
 	return text.str();

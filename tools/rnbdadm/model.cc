@@ -71,9 +71,6 @@ std::string Session::state() const
 	return n == 0 ? "disconnected" : n < paths.size() ? "degraded" : "connected";
 }
 
-namespace {
-
-// Lines "<kind> <number>".
 std::vector<std::pair<std::string, std::uint64_t>> read_kinds(const Host &host,
 							      const std::string &path)
 {
@@ -85,6 +82,8 @@ std::vector<std::pair<std::string, std::uint64_t>> read_kinds(const Host &host,
 	}
 	return kinds;
 }
+
+namespace {
 
 // In-tree's counter of reconnects starts at -1, so these are signed.
 void read_reconnects(const Host &host, Path &path)
@@ -178,6 +177,7 @@ Session read_session(const Host &host, bool server, const std::string &name)
 	session.reconnect_delay = host.number(session.folder + "/reconnect_delay");
 	session.tos = host.integer(session.folder + "/tos");
 	session.connections = host.number(session.folder + "/nr_connections");
+	session.queue_depth = host.number(session.folder + "/queue_depth");
 	for (const std::string &path : host.list(session.folder + "/paths"))
 		if (host.exists(session.folder + "/paths/" + path + "/src_addr"))
 			session.paths.push_back(read_path(host, session, path));

@@ -63,6 +63,7 @@ struct Session {
 	Number reconnect_delay; // s
 	Integer tos;		// -1: none is asked for
 	Number connections;	// as told: 0 is one for each CPU
+	Number queue_depth;	// as told: 0 is the server's
 	Text auth;		// whether it has to be proven who both sides are
 	Text key;		// by which key; empty: none
 	Number downgrades;	// attempts that went on without the proof that was offered
@@ -106,6 +107,15 @@ struct Opened {
 	std::string access;
 	Text read_only;
 	std::string client_path;
+	// What the session has asked of it; empty of a module that does not count.
+	Number reads, read_bytes, writes, written_bytes;
+	Number flushes, discards, secure_erases, write_zeroes, errors;
+
+	// By the device, with or without /dev/, or by the client's name of it.
+	bool is_called(const std::string &word) const
+	{
+		return word == device || word == "/dev/" + device || word == client_path;
+	}
 };
 
 // A name under which this machine offers a block device (configfs).
@@ -156,6 +166,9 @@ Session read_session(const Host &host, bool server, const std::string &name);
 std::vector<Session> all_sessions(const Host &host);
 std::vector<Path> all_paths(const Host &host);
 std::vector<Opened> read_opened(const Host &host);
+// Lines "<kind> <number>" of a file; none if it cannot be read.
+std::vector<std::pair<std::string, std::uint64_t>> read_kinds(const Host &host,
+							      const std::string &path);
 std::vector<Export> read_exports(const Host &host);
 // One of them, which exists.
 Export read_export(const Host &host, const std::string &name);

@@ -330,6 +330,11 @@ std::string label(const Field &field, bool raw)
 
 } // namespace
 
+void print_line(std::ostream &out, const Json &document)
+{
+	out << document.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
 void print_document(std::ostream &out, const Json &document)
 {
 	// Names in sysfs are bytes; what is no UTF-8 becomes the replacement character.

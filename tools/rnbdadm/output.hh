@@ -38,5 +38,7 @@ void print_rows(std::ostream &out, const Kind &kind, const std::vector<Json> &ro
 // One object: "title: value" lines, or a document, or a line of CSV.
 void print_one(std::ostream &out, const Kind &kind, const Json &row, const Style &style);
 void print_document(std::ostream &out, const Json &document);
+// The same on one line.
+void print_line(std::ostream &out, const Json &document);
 
 } // namespace rnbdadm

@@ -8,6 +8,26 @@
 
 namespace rnbdadm {
 
+namespace {
+
+void read_requests(const Host &host, Opened &opened)
+{
+	for (const auto &[kind, count] : read_kinds(host, opened.folder + "/requests"))
+		for (const auto &[name, number] : {std::pair{"reads", &opened.reads},
+						   {"read_bytes", &opened.read_bytes},
+						   {"writes", &opened.writes},
+						   {"written_bytes", &opened.written_bytes},
+						   {"flushes", &opened.flushes},
+						   {"discards", &opened.discards},
+						   {"secure_erases", &opened.secure_erases},
+						   {"write_zeroes", &opened.write_zeroes},
+						   {"errors", &opened.errors}})
+			if (kind == name)
+				*number = count;
+}
+
+} // namespace
+
 std::vector<Opened> read_opened(const Host &host)
 {
 	std::vector<Opened> all;
@@ -23,6 +43,7 @@ std::vector<Opened> read_opened(const Host &host)
 			if (auto only = host.read(opened.folder + "/read_only"))
 				opened.read_only = trim(*only);
 			opened.client_path = trim(host.text(opened.folder + "/mapping_path"));
+			read_requests(host, opened);
 			all.push_back(opened);
 		}
 	}

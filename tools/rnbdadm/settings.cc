@@ -74,6 +74,16 @@ const std::vector<Setting> &session_settings()
 	     [](const std::string &v) { return legal_number(v, 0, rtrs::kMaxIoConnections); },
 	     "connections of each path, 0 for one for each CPU; fixed while the session is open",
 	     true},
+	    {"queue-depth",
+	     {"queue_depth"},
+	     "0 (as many as the server takes) or 8 to 65535 requests",
+	     [](const std::string &v) {
+		     return legal_number(v, rtrs::kMinQueueDepth, rtrs::kMaxToldQueueDepth) ||
+			    legal_number(v, 0, 0);
+	     },
+	     "requests of all disks of the session under way at once, 0 for as many as the server "
+	     "takes; fixed while the session is open",
+	     true},
 	};
 	return kAll;
 }

@@ -157,4 +157,44 @@ std::vector<Json> path_rates(const Moment &before, const Moment &now)
 	return rows;
 }
 
+std::vector<Json> opened_rates(const std::vector<Opened> &before, const std::vector<Opened> &now,
+			       double seconds)
+{
+	using Count = Number Opened::*;
+	static constexpr Count kOther[] = {&Opened::flushes, &Opened::discards,
+					   &Opened::secure_erases, &Opened::write_zeroes};
+	static constexpr Count kAll[] = {
+	    &Opened::reads,	    &Opened::read_bytes,   &Opened::writes,
+	    &Opened::written_bytes, &Opened::flushes,	   &Opened::discards,
+	    &Opened::secure_erases, &Opened::write_zeroes, &Opened::errors};
+	seconds = std::max(seconds, 1e-3);
+	std::vector<Json> rows;
+	for (const Opened &b : now)
+		for (const Opened &a : before) {
+			if (a.folder != b.folder || !a.reads || !b.reads)
+				continue;
+			// The session has opened it anew meanwhile: all of it has begun again.
+			const bool anew =
+			    std::any_of(std::begin(kAll), std::end(kAll), [&](Count count) {
+				    return (b.*count).value_or(0) < (a.*count).value_or(0);
+			    });
+			auto grown = [&](Count count) {
+				return difference(anew ? 0 : (a.*count).value_or(0),
+						  (b.*count).value_or(0));
+			};
+			Json row;
+			row["device"] = b.device;
+			row["session"] = b.session;
+			put_rates(row, seconds, grown(&Opened::reads), grown(&Opened::read_bytes),
+				  grown(&Opened::writes), grown(&Opened::written_bytes));
+			double other = 0;
+			for (Count count : kOther)
+				other += grown(count);
+			row["other_rate"] = other / seconds;
+			row["new_errors"] = grown(&Opened::errors);
+			rows.push_back(row);
+		}
+	return rows;
+}
+
 } // namespace rnbdadm

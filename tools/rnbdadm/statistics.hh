@@ -30,5 +30,8 @@ Moment read_moment(const Host &host);
 // Rows of kDeviceRateKind and kPathRateKind; what was not there before is left out.
 std::vector<Json> device_rates(const Moment &before, const Moment &now);
 std::vector<Json> path_rates(const Moment &before, const Moment &now);
+// Rows of kOpenedRateKind; what was not there before, or is not counted, is left out.
+std::vector<Json> opened_rates(const std::vector<Opened> &before, const std::vector<Opened> &now,
+			       double seconds);
 
 } // namespace rnbdadm

@@ -4,7 +4,8 @@
 [fstab]: a new file system has its name at once and can be unmapped; a mount outlasts the loss of all paths, and waits
 for a server that comes later. [late]: later than systemd waits by itself. [away]: a shutdown of the client, which has
 written, ends while its server is away. [lvm]: as lvm2 is installed, volumes are
-there each time that the disk is mapped, and in a shutdown they end before it.
+there each time that the disk is mapped, and in a shutdown they end before it. [names]: partitions by other names, an
+automount, a bind mount, LUKS by crypttab and a service that needs it, over a reboot.
 """
 
 import time
@@ -20,7 +21,7 @@ SLOW = True
 OURS = ("client", "server")
 KINDS = ("stock",)
 INSTALLED = True
-VARIANTS = {**{what: {"what": what} for what in ("fstab", "late", "away")},
+VARIANTS = {**{what: {"what": what} for what in ("fstab", "late", "away", "names")},
             "lvm": {"what": "lvm", "maps": 5}, "lvm-often": {"what": "lvm", "maps": 50}}
 BY_HAND = True  # minutes each: an installed system boots several times
 
@@ -37,6 +38,9 @@ def run(lab: Lab, what: str, maps: int = 0) -> None:
     client.configure(f"[session vm]\n{paths}[device data]\nsession = vm\ndevice = {DISK}\nno-path-timeout = -1\n")
     lab.client.run("systemctl daemon-reload\nsystemctl enable --now rnbd-client.target\n"
                    f"systemctl is-active {UNIT}\nmkdir -p /srv/data", 180)
+    if what == "names":
+        names(lab)
+        return
     if what == "lvm":
         volumes(lab, client, maps)
     else:
@@ -150,6 +154,47 @@ def volumes(lab: Lab, client: Admin, maps: int) -> None:
     rnbd.check("disconnected" in said and "closing the path" not in said, f"how the session ended: {said}")
     rnbd.wait_until(lab.client, "grep -qsx kept /srv/data/file", 180, "the volume is mounted after the reboot")
     lab.client.run(active)
+
+
+def names(lab: Lab) -> None:
+    """The guide's lines for three partitions, and a service, are at work after each start, and end in order."""
+    lab.client.run("printf 'size=64M\\nsize=64M\\n-\\n' | sfdisk -q --label gpt /dev/rnbd0\nudevadm settle\n"
+                   "mkfs.ext4 -q -L store /dev/rnbd0p1\nmkfs.ext4 -q /dev/rnbd0p2\n"
+                   "mkdir -p /etc/keys /srv/second /srv/bound /srv/vault\n"
+                   "head -c 64 /dev/urandom >/etc/keys/vault\nchmod 600 /etc/keys/vault\n"
+                   "cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/rnbd0p3 "
+                   "/etc/keys/vault\n"
+                   "cryptsetup open --key-file /etc/keys/vault /dev/rnbd0p3 vault\nmkfs.ext4 -q /dev/mapper/vault\n"
+                   "cryptsetup close vault\nudevadm settle", 240)
+    chapter = "A disk that is there after each start"
+    partuuid = lab.client.run("blkid -s PARTUUID -o value /dev/rnbd0p2").strip()
+    uuid = lab.client.run("blkid -s UUID -o value /dev/rnbd0p3").strip()
+    lines = [*Guide(chapter, {"UUID=...": "LABEL=store"}).block("In `/etc/fstab`")[:1],
+             *Guide(chapter, {"PARTUUID=...": f"PARTUUID={partuuid}"}).block("**Partitions, encryption"),
+             *Guide(chapter, {}).block("luks,_netdev")]
+    crypttab = Guide(chapter, {"UUID=...": f"UUID={uuid}"}).block("In `/etc/crypttab`")[0]
+    unit = ("[Unit]\nRequiresMountsFor=/srv/vault\n[Service]\nType=oneshot\nRemainAfterExit=yes\n"
+            "ExecStart=/bin/sh -c 'echo began >>/srv/vault/log'\nExecStop=/bin/sh -c 'echo ended >>/srv/vault/log'\n"
+            "[Install]\nWantedBy=multi-user.target\n")
+    lab.client.run(f"cat >/etc/systemd/system/needs-vault.service <<'END'\n{unit}END")
+    lab.client.run("\n".join(f"echo '{line}' >>/etc/fstab" for line in lines)
+                   + f"\necho '{crypttab}' >>/etc/crypttab\nsystemctl daemon-reload\n"
+                   "systemctl start srv-data.mount\nmkdir /srv/data/sub\necho kept >/srv/data/sub/file\n"
+                   "systemctl start srv-bound.mount srv-second.automount srv-vault.mount\n"
+                   "echo second >/srv/second/file\nsystemctl enable -q --now needs-vault.service", 240)
+    for starts in (2, 3):
+        before = int(lab.server.run("dmesg | wc -l"))
+        lab.reboot("client", orderly=True)
+        said = lab.server.run(f"dmesg | tail -n +{before + 1}")
+        rnbd.check("disconnected" in said and "closing the path" not in said, f"how the session ended: {said}")
+        there = "systemctl -q is-active needs-vault.service && mountpoint -q /srv/bound"
+        rnbd.wait_until(lab.client, f"{there} && systemctl -q is-active srv-second.automount", 240,
+                        f"all of it is there after start {starts}")
+        lab.client.run("grep -qx kept /srv/bound/file\ngrep -qx second /srv/second/file\nmountpoint -q /srv/second\n"
+                       f"[ $(grep -cx began /srv/vault/log) = {starts} ]\n"
+                       f"[ $(grep -cx ended /srv/vault/log) = {starts - 1} ]", 60)
+    lab.client.run("systemctl stop needs-vault.service\numount /srv/bound /srv/second /srv/vault /srv/data\n"
+                   "systemctl stop systemd-cryptsetup@vault.service", 120)
 
 
 def cables(lab: Lab, there: bool) -> None:

@@ -84,12 +84,13 @@ Status Device::map(int no_path_timeout)
 	if (s.ok())
 		s = publish(no_path_timeout);
 	if (s.ok()) {
-		// Whoever waits for udev afterwards waits for what it makes of them.
+		// The events are out: a `udevadm settle` that comes after the write waits for their
+		// handling.
 		events_.flush();
 		return {};
 	}
 	log_error(label(), "Mapping failed: %d", s.code());
-	// Somebody who found the attribute already may have been faster.
+	// A writer of unmap_device, which is visible by now, may have claimed the unmap before.
 	if (claim_unmap(true).ok())
 		finish_unmap();
 	return s;
@@ -133,7 +134,7 @@ Status Device::claim_unmap_unless_open()
 {
 	if (state() == DeviceState::Unmapped)
 		return err::ealready;
-	// Whoever reads partitions holds it, and may wait for a path.
+	// The block layer's reader of partitions holds it, and may wait for a path.
 	if (mutex_lock_killable(&disk_->open_mutex)) // raw: the block layer's own lock
 		return err::eintr;
 	Status claimed = disk_openers(disk_) ? Status(err::ebusy) : claim_unmap(true);
@@ -149,7 +150,7 @@ Status Device::unmap(UnmapMode mode, cxxrt::SysfsCall &call)
 		TRY(claim_unmap_unless_open());
 	else
 		TRY(claim_unmap(true));
-	// Nobody else removes files: that is up to who claimed the unmap.
+	// The thread that claimed the unmap is the only one that removes files.
 	WARN_ON_ONCE(!call.remove_file());
 	finish_unmap();
 	return {};

@@ -92,7 +92,7 @@ public:
 	// There is a cache that the disk could not be told of yet, so that flushes do not get here.
 	// Any context.
 	bool hides_cache() const { return READ_ONCE(hides_cache_); }
-	// Nobody had the disk open, and the lock is held under which it is opened.
+	// The first opener comes. Under the block layer's lock of opens, with no other opener.
 	void first_opens();
 	DeviceEvents &events() { return events_; }
 	SlowDisk &slow() { return slow_; }

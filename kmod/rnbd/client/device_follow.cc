@@ -92,7 +92,8 @@ bool Device::follow_limits()
 bool Device::plain_have_ended()
 {
 	if (plain_until_ == kPlainUnknown) {
-		// Whoever has not seen makes_durable_ has sent his request when this is over.
+		// A submitter that has not seen makes_durable_ has sent its request when this is
+		// over.
 		synchronize_rcu();
 		plain_until_ = ktime_get_ns();
 	}
@@ -102,7 +103,7 @@ bool Device::plain_have_ended()
 	return true;
 }
 
-// Whoever had it open, or had written to it, has seen all of that end before he let go of it.
+// Every earlier opener has seen all of its requests end before it closed the disk.
 void Device::first_opens()
 {
 	if (!makes_durable())

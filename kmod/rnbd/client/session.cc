@@ -121,7 +121,7 @@ void Session::close()
 	WRITE_ONCE(closing_, true);
 	permits_.wake_all();
 	introductions_.wake_all();
-	// Nobody is on the way into the transport, and nobody will be;
+	// No sender is inside the transport, and none enters it any more;
 	senders_->close();
 	// so it can end, which ends every message with an error;
 	if (rtrs_clt *transport = transport_)

@@ -118,8 +118,8 @@ Result<SessionUse> SessionTable::acquire(TextView name, u32 poll_queues,
 			const bool stays = !passes || !wait_for->is_passing();
 			return (phase == Phase::Ready && stays) || phase == Phase::Gone;
 		}));
-		// Whoever waits for a first mapper shares its failure; a session that closed is
-		// tried anew, and so is one whose mapper was killed, which found out nothing.
+		// A mapper that waits for a first mapper shares its failure; a session that closed
+		// is tried anew, and so is one whose mapper was killed, which found out nothing.
 		if (const Status s = wait_for->open_status();
 		    wait_for->phase() == Phase::Gone && !s.ok() && !(s.error() == err::eintr))
 			return s.error();

@@ -44,7 +44,7 @@ public:
 			return false;
 		return !__atomic_exchange_n(&lost_, true, __ATOMIC_SEQ_CST);
 	}
-	// Nobody has the disk open.
+	// The last opener has closed the disk.
 	void forget() { __atomic_store_n(&lost_, false, __ATOMIC_RELEASE); }
 	bool lost() const { return __atomic_load_n(&lost_, __ATOMIC_ACQUIRE); }
 

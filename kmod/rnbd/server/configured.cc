@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who may use configured exports, and the end of those who no longer may.
+// Which sessions may use configured exports, and the end of mappings whose session no longer may.
 #include <rnbd/server/configured.hh>
 
 #include <cxxrt/block.hh>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// The device with an identity, among those that a session may open by a name: the nodes beneath the
-// search path, or in /dev where that is "/". Folders are not followed by links, nodes are, as in
-// device_search.cc. It is a search by hand, for the rare case that a disk came back under another
-// name. Which one it is shows when it is open. A disk that hangs may hold up whoever opens it, so
-// that is done by others (device_look.hh), and a search never waits long: for those that look right
-// from outside, which come first, as long as its own user has to; for the others, which are opened
-// only if none of these is it, a moment each, and not long for all of them together.
-// Where there is more than is looked at, no device is found: the one that is seen need not be the
-// only one. The paths of a multipath map have its identity, and are not asked when it is there.
+// Search for a device by its identity, for the rare case that a disk came back under another name.
+//
+// Searched are the devices that the session could open by a name: the nodes below the search path,
+// or in /dev where that is "/". Links to folders are not followed, links to nodes are, as in
+// device_search.cc.
+//
+// The identity of a device is known once it is open, and an open may hang. So work items open the
+// devices (device_look.hh), and the search waits with a limit: first for the devices that look
+// right from outside, until 20 s after their open has begun. Only if none of them has the identity,
+// and no multipath map is among them, it waits for the others, 2 s each and 20 s in all.
+//
+// A tree of more devices than kMaxDevices has no result: the device that is found might not be the
+// only one. The paths of a multipath map have the map's identity, and are skipped when the map is
+// there.
 #include <rnbd/server/device_search.hh>
 
 #include <cxxrt/block.hh>

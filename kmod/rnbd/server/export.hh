@@ -75,7 +75,7 @@ public:
 	void detach(Mapping &mapping);
 	// No session has anything open. May sleep.
 	bool empty();
-	// Who has that device open. May sleep.
+	// Which sessions have that device open. May sleep.
 	ExportOpeners openers(dev_t number, const Session &session);
 
 	// ---- waiting for what becomes of mappings: they are there for others, they have ended

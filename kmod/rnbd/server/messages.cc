@@ -128,7 +128,7 @@ Result<DeviceProperties> Session::open(const OpenRequest &want, const Opener &op
 	return told.properties;
 }
 
-// Nobody can take the mapping away before it stands in the table: CLOSE does not find the id,
+// No other thread can end the mapping before it stands in the table: CLOSE does not find the id,
 // force_close finds another owner, nor does a change of its export's rules, which waits for the
 // end of the mapping from published() on. A change between published() and the table is found by
 // still_allowed(): from the moment the mapping stands there its client may write, and anybody may
@@ -170,7 +170,7 @@ Status Session::publish(Mapping &mapping)
 		mapping.end();
 		return made;
 	}
-	// Who has asked for it, too, gets the same.
+	// Other OPENs of the same number, which wait here, get the same answer.
 	module_.exports().wake();
 	Status allowed = mapping.still_allowed();
 	if (!allowed.ok()) {

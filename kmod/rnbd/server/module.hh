@@ -23,7 +23,7 @@ constexpr usize kServerIdSize = 128;
 
 class Module {
 public:
-	// Nobody is served before open(). The texts outlive the module. ENOMEM. May sleep.
+	// No client is served before open(). The texts outlive the module. ENOMEM. May sleep.
 	static Result<cxxrt::Box<Module>> create(const rnbd_server_settings &settings);
 	// Ends all sessions and with them everything that is exported. May sleep.
 	~Module();

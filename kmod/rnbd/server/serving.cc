@@ -106,7 +106,7 @@ Module::~Module()
 		// The files are there until the members of this object go.
 		s.ending = true;
 	});
-	// Nobody has a disk open. Without the lock, which `serving` takes.
+	// No mapping is left. Without the lock, which `serving` takes.
 	if (disks_)
 		disks_->end();
 }

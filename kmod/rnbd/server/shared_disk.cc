@@ -144,7 +144,8 @@ Status SharedDisks::operate(Mapping &asker, const ReserveRequest &request, const
 			return taken || (taken = disk->turn_.take());
 		};
 		TRY(patiently(take));
-		// Who has sent it may have sent it again since, and another one after that.
+		// The client may have sent it again over another path since, and another one after
+		// that.
 		const bool dead = rtrs_srv_op_dead(op);
 		Result<Box<Reservations>> to =
 		    dead ? err::econnaborted

@@ -92,10 +92,10 @@ class SharedDisks {
 public:
 	// `key` is what the server registers itself by. ENOMEM. May sleep.
 	static Result<cxxrt::Box<SharedDisks>> create(u64 key);
-	// Nobody has anything open any more. Gives up what it holds of disks, of all at a time.
+	// No mapping is left. Gives up the server's own registrations, of all disks at a time.
 	// Sleeps as long as they do.
 	void end();
-	// After end(), or nobody has joined ever.
+	// After end(), or if no mapping has ever joined.
 	~SharedDisks();
 
 	// The mapping is about to be published: from now on it is refused what it has to be.

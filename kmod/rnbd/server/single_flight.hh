@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-// Whose turn it is with a disk that takes its time.
+// Single flight: one operation at a time on a disk that may take long, without a lock.
 //
 //	Free ──take()──> Asking ──finish()──> Over ──give_back()──> Free
 //			   ├───leave()──> Left ──finish()──> Free
 //			   └───give_back()──> Free, if no work item was queued
 //
-// Who takes it has a work item ask the disk, and either waits until that is over, looks, and gives
-// it back; or leaves, and then it ends with the item. Any context; what is written before a step is
-// seen after the next one.
+// A thread that takes the flight queues a work item, which asks the disk. Then it either waits
+// until the state is Over, reads the result and gives the flight back; or it leaves, since its
+// client is gone or it has waited long enough, and the work item frees the flight itself. A thread
+// that wants no result queues the item and has left from the beginning. Any context. What is
+// written before a step is visible after the next one.
 #pragma once
 
 #include <cxxrt/kernel.hh>

@@ -69,7 +69,7 @@ inline Result<u32> parse_discover(ByteView message, Transfer transfer)
 	return m->first.get();
 }
 
-// Who has the device of an export open, beside nobody.
+// Which sessions have the device of an export open: the one that asks, others, both or none.
 struct ExportOpeners {
 	bool here;
 	bool elsewhere;

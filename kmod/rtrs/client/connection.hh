@@ -248,10 +248,10 @@ private:
 		Requests collected;   // till their batch ends, or there is room
 		bool starved = false; // there was none
 	};
-	// What makes a request, or a completion, go another way than most: together, so that one
-	// look at all that matters finds nothing as a rule.
+	// State that a request, or a completion, has to know on its way. In one byte, so that each
+	// place tests all that matters to it at once.
 	enum Mark : u8 {
-		kCollects = 1,	      // somebody's requests wait for commit()
+		kCollects = 1,	      // collected requests wait for commit()
 		kParks = 2,	      // some are in SendBatch::parked
 		kThrottleWaits = 4,   // the throttle is not open
 		kHasThrottle = 8,     // fixed when there are queues
@@ -262,12 +262,13 @@ private:
 	{
 		WRITE_ONCE(marks_, static_cast<u8>(on ? marks_ | m : marks_ & ~m));
 	}
-	// Whether post_waiting() has anything to do. Nobody may wait, which a handler of a send's
-	// completion sees without the lock: who collects says so before he asks for room, and asks
-	// the SQ accounting, which has given the room back by now; who parks is a handler as this
-	// one; who is throttled waits for the completion of something that was posted after the
-	// throttle was said to wait, or found no room then, and has asked the SQ accounting like
-	// who collects.
+	// Whether requests may wait for a send completion, so that post_waiting() has to run. A
+	// completion handler reads the marks without the lock, and misses no waiter. A submitter
+	// that collects sets its mark before it asks the SQ accounting for room, and the handler
+	// gives the room back before it reads the mark, so one of the two sees the other. A parked
+	// request was parked by a handler of this connection, and handlers do not overlap. A
+	// throttled request waits for the completion of a work request that was posted after the
+	// mark was set; or it found no room, and then it is like a submitter that collects.
 	bool awaits_completion() const { return has(kCollects | kParks | kThrottleWaits); }
 	void post_waiting();
 	Status post_batched(SendBatch &batch);

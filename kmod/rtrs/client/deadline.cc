@@ -152,7 +152,7 @@ Status ClientConnection::look_for_life(u64 now, const LifeLimits &limits, u64 ti
 	const RcuReader reader;
 	if (!path_.posting())
 		return {};
-	// Whoever polled it may have gone, without a look at what has come.
+	// The thread that polled the queue may have gone without handling what has come.
 	if (waited && is_polled())
 		poll(nullptr);
 	switch (

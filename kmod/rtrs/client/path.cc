@@ -243,7 +243,7 @@ void Path::attempt_ended()
 {
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		// Who sees it sees what came of the attempt: was_up_, the state.
+		// A reader of it sees what came of the attempt: was_up_, the state.
 		smp_store_release(&attempts_ended_, attempts_ended_ + 1);
 	}
 	wake();
@@ -311,7 +311,7 @@ void Path::attempt()
 	WRITE_ONCE(proof_sent_, false);
 	{
 		LockGuard<SpinLock> held(state_lock_);
-		// Who waits for an attempt waits for an answer.
+		// A waiter for the attempt wants an answer, so the attempt waits for one, too.
 		attempt_asked_ = exchange(asked_, Asked::No);
 		const bool patient = !was_up_ || attempt_asked_ != Asked::No;
 		answer_timeout_ = patient ? kStepTimeout : msecs_to_jiffies(next_timeout_.next());
@@ -340,7 +340,7 @@ void Path::attempt()
 	{
 		LockGuard<SpinLock> held(state_lock_);
 		attempts_ = 0;
-		// Who joined this attempt needs no other one.
+		// A waiter that joined this attempt needs no other one.
 		if (state_ == State::Connected) {
 			now_ = hurry_ = false;
 			asked_ = Asked::No;
@@ -365,7 +365,7 @@ bool Path::step_after_failed_attempt()
 {
 	log_warning(log_name(), "connecting failed: %d", failure().code());
 	if (!was_up_) {
-		// Whoever wanted the path waits for this and decides.
+		// A mapper, or a writer of sysfs, that waits for the attempt decides what follows.
 		attempt_ended();
 		return false;
 	}

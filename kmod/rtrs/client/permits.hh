@@ -61,7 +61,7 @@ public:
 	void wait_all_back()
 	{
 		changed_.wait([this] { return READ_ONCE(taken_) == 0; });
-		// Who put the last one back may still be waking.
+		// The thread that put the last one back may still be waking waiters.
 		const cxxrt::LockGuard<cxxrt::SpinLock> held(putting_);
 	}
 

@@ -30,7 +30,8 @@ namespace rtrs::client {
 {
 	const ThrottlePass pass = state_.pass();
 	if (pass == ThrottlePass::Hold) {
-		// Who is here already has said so, or will when his batch ends.
+		// A request that is throttled already has set the mark, or sets it when its batch
+		// ends.
 		const bool first = throttled_.empty();
 		add_to_batch(request);
 		if (first)

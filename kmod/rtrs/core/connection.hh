@@ -192,7 +192,7 @@ public:
 		sq_.retire();
 	}
 
-	// Somebody waits for the completions of all that has been posted. Any context in which one
+	// A request waits for the completions of all that has been posted. Any context in which one
 	// may post; what is awaited has been posted, or has found no room.
 	noinline void await_sends()
 	{

@@ -19,8 +19,8 @@ namespace rtrs {
 namespace {
 
 constexpr char kKeysSubject[] = "keys";
-// Nobody but the kernel can make a keyring whose name begins with a dot: so no other user's can be
-// taken for it, by whoever puts a secret into it by name.
+// Only the kernel can make a keyring whose name begins with a dot. So an administrator who adds a
+// secret to it by name cannot be given another user's keyring.
 constexpr char kKeyringName[] = ".rnbd";
 
 struct Keys {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // How many attempts of an address may end without a proof (protocol J.3, rule 5). Pure.
 //
-// Secrets cannot be guessed, so this is about work and the log only: what a wrong proof costs the
-// server is a whole handshake. Each address may fail so many times at once, and then as often as
-// time gives back; as long as it has nothing left, its connection requests are refused before
-// anything is made for them. What an address that has failed asks for at the same time counts as
-// failed until it has proven something: else it would get as much as it likes whenever time has
-// given one back.
+// Secrets cannot be guessed. The limit protects the server's time and its log: a wrong proof costs
+// a whole handshake. Each address has a budget of kFailuresAtOnce failures, of which one comes back
+// every kMsPerFailure. An address whose budget is used up has its connection requests refused,
+// before the server makes anything for them. Attempts of an address that has failed count as failed
+// while they go on, until one of them proves a key: else many attempts in parallel would pass
+// whenever one failure has come back.
 //
 // The address is a GID that the request's sender writes, since the connection manager tells no
 // other; answers go there. Over RoCE there is the neighbour that the packet came from, too. So an
@@ -15,11 +15,11 @@
 // apart from this. An address that has proven itself of late is exempt, so that nothing that is
 // sent in its name locks it out.
 //
-// An address that is not in the table has all its failures left. There is room for a number of
-// addresses; when it is used up, the one that needs its record least makes room. So whoever has
-// many addresses gets that for each of them, and time and again. Therefore all strangers have a
-// limit together as well: addresses that have proven nothing of late. Those that have are
-// remembered, so that no flood keeps them out; nobody gets among them without a key.
+// An address that is not in the table has its whole budget. The table has kPlaces places; when they
+// are used up, the address that needs its record least is forgotten. A client with many addresses
+// therefore has many budgets, again and again. So all strangers, addresses that have proven nothing
+// of late, have one limit together as well. Addresses that have proven a key are remembered apart,
+// so that no flood of strangers keeps them out; only a key gets an address there.
 #pragma once
 
 #include <rtrs/wire/units.hh>

@@ -5,15 +5,15 @@
 // turns, one request each (round robin, as a DRR of equal sizes). So who has one request waiting
 // is in the next chain, however many another one has.
 //
-// He waits for the chain before his all the same, which is as long as the greedy make it. So
-// chains are short for a while where somebody waits for little beside others who have much:
+// A modest flow still waits for the chain before its own, which is as long as the greedy flows make
+// it. So chains are short for a while where a flow waits for little beside others that have much:
 //
 //	a chain is uneven	a flow is through with what it had, and those that are left have
 //				kMuch times as much each, or more
 //	an uneven chain, and	take no more than kShort requests, or one of each flow if that is
 //	the kShortChains after	more
 //
-// Who is alone, or with others of his kind, has long chains. Flows whose numbers are equal modulo
+// A flow that is alone, or beside its like, has long chains. Flows whose numbers are equal modulo
 // kFlows count as one.
 #pragma once
 

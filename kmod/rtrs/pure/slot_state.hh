@@ -35,7 +35,7 @@ struct PathTag {
 	constexpr bool operator==(const PathTag &) const = default;
 };
 
-// Who owns what a path owned that has forgotten the slot.
+// Owner of what belonged to a path that has forgotten the slot.
 constexpr PathTag kNobody{254};
 
 // The whole state of a slot; zero is idle.

@@ -13,7 +13,8 @@ class RequestSlot;
 // New key, data, invalidation, answer.
 constexpr u32 kMaxAnswerWrs = 4;
 
-// Of a request, for its tracepoint: when that comes the slot is somebody else's.
+// A copy of what the tracepoint of an answer says: after the post the slot may serve the next
+// request.
 struct AnswerEvent {
 	Slot slot;
 	bool write;
@@ -27,8 +28,10 @@ struct AnswerParts {
 	bool invalidates; // the client's region, by itself or with the final one
 };
 
-// What is the same for all answers of a connection is formatted, once for many of them (format()),
-// and is so again after a post; or right before an answer makes the rest its own.
+// The work requests themselves. The fields that all answers of a connection share are written by
+// format(), once for each place of a chain: it keeps them through its posts, and end_post() puts
+// back what the end of a chain has changed. For an answer that is posted alone
+// RequestSlot::make_answer() formats the parts that it uses.
 struct AnswerWrs {
 	Registration registration;
 	ib_rdma_wr data;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-// Slots that are collected: they wait to be posted in company, for the end of the batch of
-// completions in whose handling they came up; an answer of a user who answers at once, or the
-// invalidation before a request. Requests go as one chain, of which the last has a completion, and
-// answers as another, with all registrations first. A slot that waits is its request's, as while it
-// waits for room.
+// A batch: the slots that one poll of the completion queue brought up, posted together. A slot is
+// collected for one of two steps: the invalidation before its request, or its answer, where the
+// user answers at once. At the end of the batch the invalidations are posted as one chain, whose
+// last work request has a completion, and the answers as another, registrations first. A collected
+// slot belongs to its request, like one that waits for room.
 //
-// A batch: the block layer is plugged; handlers run, in one thread, which is the collector; the
-// plug is finished, and what ends by that is collected too; nothing is collected any more; what was
-// is posted. The user's handlers do not sleep for a disk that has no room; when the thread goes to
-// sleep all the same, for memory, or in a driver that does, the batch ends for those who were
-// collected before. An answer from elsewhere, also from an interrupt on top of the collector, does
-// not wait for the batch. A batch of one completion is none, and costs nothing.
+// Order: the block layer is plugged; the completion handlers run in one thread, the collector; the
+// plug is finished, and the answers that this brings are collected as well; collecting ends; the
+// chains are posted.
+//
+// The collector does not sleep for a disk that has no room. Where it sleeps all the same (for
+// memory, or in a driver), the batch ends before, so that no collected slot waits for the sleep.
+// An answer that comes from another thread, or from an interrupt of the collector, is posted at
+// once. A batch of one completion collects nothing.
 #include <rtrs/server/connection.hh>
 
 #include <cxxrt/rcu.hh>

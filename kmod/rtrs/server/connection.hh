@@ -86,7 +86,7 @@ public:
 	// Longest chain on cid 0.
 	static constexpr u32 max_service_chain() { return 8; }
 
-	// Who completes a work request, and for whom.
+	// A completion's handler, and its connection.
 	struct Handler {
 		ib_cqe cqe;
 		ServerConnection *con;
@@ -206,15 +206,15 @@ private:
 	// Of handlers, which run one after the other, and so of the collector: no lock.
 	cxxrt::Plug *plug_ = nullptr; // of the present batch
 	u32 collected_[2] = {};	      // by step: how many slots of the next chain there are
-	// What the end of a batch has to see to, beside those.
+	// What the end of a batch does besides posting them.
 	enum Due : u8 {
 		kSent = 1,	 // a send has completed with success in it
 		kAtThrottle = 2, // there is a throttle, which they have to pass; fixed as below
 	};
 	u8 due_ = 0;
-	// Who waits for a send to complete, together for one look.
+	// What a send completion has to wake. Both share a byte, for one test.
 	enum Expecting : u8 {
-		kPending = 1, // pending_ has somebody, or is about to; written under its lock
+		kPending = 1, // pending_ has a slot, or will at once; written under its lock
 		kThrottle =
 		    2, // there is a throttle, which may wait; fixed when the connection opens
 	};

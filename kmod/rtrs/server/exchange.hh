@@ -15,16 +15,16 @@
 
 namespace rtrs::server {
 
-// How often a path looks whether it still may be there.
+// How often a path checks that policy, its key, and its key's list of names still admit it.
 constexpr unsigned long kRevalidateInterval = HZ;
 
-// How an attempt stands to the session whose instance its REP has said. No instance has two lives:
-// who Joins begins none, so that what another one of the same REP has begun, and has ended, is not
-// begun again.
+// What an attempt does with the session whose instance the server's REP has named: begin it, or
+// join it. An instance begins once. An attempt that joins therefore never begins it, even if the
+// session that another attempt of the same REP has begun has ended meanwhile.
 enum class SessionLife : u8 {
 	MayBegin,
-	Begins, // it has proven who it is, and is about to
-	Joins,	// it lives, or another one begins it
+	Begins, // the client has proven itself, and this attempt begins the session next
+	Joins,	// the session lives, or another attempt begins it
 };
 
 struct Exchange {

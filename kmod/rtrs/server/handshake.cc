@@ -151,9 +151,10 @@ Result<ConnectRequestFields> parse_params(const rdma_conn_param &param)
 
 } // namespace
 
-// Nothing here waits, nor answers: what was sent under an id has to go out before the id ends, and
-// the connection manager's one thread would wait for that. ENOMEM makes it forget the request,
-// which the client repeats.
+// The connection manager's handler of REQ: it hands the request to a work item (requests_), and
+// neither waits nor answers. The connection manager has one thread for all ids; an answer sent from
+// here would have to leave before the id may end, and that thread would wait for it. ENOMEM makes
+// the connection manager forget the request without an answer, and the client repeats it.
 int Server::connect_request(rdma_cm_id *id, const rdma_cm_event &event)
 {
 	if (!answer_goes_out(*id)) {
@@ -241,7 +242,7 @@ Status Server::connect_plain(rdma_cm_id *id, const rdma_conn_param &request,
 // All decisions about one session's paths are made under its lock, so that no cid, address or
 // tag is given twice.
 //
-// Who may join a session that was founded without a proof is known only by its id, 128 random bits
+// A path that joins a session without a proof is known only by the session's id, 128 random bits
 // which travel in clear: paths of one client come from different addresses, so these prove nothing.
 // What can be checked is checked later: a path becomes CONNECTED only under the session's own name,
 // and each connection of a path must come from the same address and device as the first.

@@ -92,8 +92,8 @@ Status Path::join(Session &session, PathTag tag)
 	return s;
 }
 
-// Who closes a path that applies leaves the session to this one, and the close work waits for the
-// work item that it is in: then it tells the session of the path's end, as of every other's.
+// close() of a path that applies leaves the session to this work item, and the close work waits for
+// it: then it tells the session of the path's end, as of every other's.
 // Another path of it may have relied on that.
 bool Path::go_on()
 {
@@ -194,7 +194,8 @@ void Path::close()
 	if (!state_.move(ServerPathState::Closing, from))
 		return;
 	trace::state(*this, from, ServerPathState::Closing);
-	// Who applies is in no session yet, or is about to find out that it goes no further.
+	// A path that applies is in no session yet, or is about to find out that it goes no
+	// further.
 	if (from != ServerPathState::Applying)
 		session_->open_paths().leave();
 	setup_wait_.wake_all();
@@ -314,10 +315,10 @@ void Path::look_again()
 //     for them is his answer, RequestSlot::respond() to Path::leave(). What it uses: the slot and
 //     the chunk, which are the session's, whose memory the path keeps; the state of the path, on
 //     which it drops the answer before it looks at connection, queue pair, region or device, and
-//     step 2 has waited for those who saw another one; the path's statistics and throttle. The disk
-//     reads and writes the chunk, not the mapping of it that is taken back here, and that does not
-//     write to the chunk (PathRegions).
-//  8. The throttle closes behind the last request, whoever answers that: the rest is done by
+//     step 2 has waited for those who saw another one; the path's statistics and in-flight count.
+//     The disk reads and writes the chunk, not the mapping of it that is taken back here, and that
+//     does not write to the chunk (PathRegions).
+//  8. The in-flight count closes behind the last request, whoever answers it: the rest is done by
 //  run_end().
 void Path::run_close()
 {

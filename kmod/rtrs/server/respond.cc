@@ -215,10 +215,10 @@ noinline void ServerConnection::post_slow_path(RequestSlot &slot, Step step)
 	return s;
 }
 
-// Nobody waits for ever: when the queue refuses, a signaled work request is on its way. Its handler
-// makes room, under the lock of the send queue, and then looks whether anybody is expecting that.
-// So either the second try finds that room, or that handler finds who was said to come, behind the
-// list's lock.
+// No slot waits for ever: when the queue refuses, a signaled work request is on its way. Its
+// handler makes room, under the lock of the send queue, and then looks whether a slot is expecting
+// that. So either the second try finds that room, or that handler finds who was said to come,
+// behind the list's lock.
 noinline Status ServerConnection::wait_for_room(RequestSlot &slot)
 {
 	return pending_.with([&](PendingQueue &waiting) {

@@ -52,7 +52,7 @@ public:
 	// Gives the session its name. EINVAL if it has another one, EEXIST if another session has
 	// the name, EBUSY if that one is about to give it back, ECONNABORTED if this one has ended.
 	Status claim_name(Session &session, TextView name);
-	// Who has the name, if anybody.
+	// The session that has the name, or none.
 	cxxrt::Ref<Session> find_by_name(TextView name);
 	// Of a session that has ended, and of which nothing is seen any more.
 	void release_name(Session &session);
@@ -102,7 +102,8 @@ private:
 		u32 alive = 0; // listed, or freed without having called session_gone() yet
 	};
 
-	// Nobody connects any more, and every path is closing: no request is answered from now on.
+	// No client connects any more, and every path is closing: no request is answered from now
+	// on.
 	void close_all();
 	// The machine goes down, and its disks may do so before its network: what they say of the
 	// requests that they still have must not reach a client as their answer. Reboot notifier.

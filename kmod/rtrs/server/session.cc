@@ -228,7 +228,7 @@ void Session::take_down(Path &path)
 	}
 }
 
-// Whoever comes here hides his path afterwards.
+// A path that comes here is hidden afterwards.
 void Session::user_gone()
 {
 	LockGuard held(lock_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who owns a slot, where more than one request wants it, and from when on nobody does.
+// Ownership of a slot: which request has it where more than one wants it, and when it is free.
 //
 // This is the fence of failover (protocol G.3-5): a client that has given up a path sends its
 // requests again on another, while the first copy's I/O may still run on the same chunk. The second
@@ -83,8 +83,8 @@ bool RequestSlot::is_dead() const
 	return owner_.path->closing();
 }
 
-// Somebody waits, or the path has been forgotten. Any context: so the next request, which is parsed
-// and handed to the user in process context, begins by a work item.
+// A parked request waits, or the path has forgotten the slot. Any context: so the next request,
+// which is parsed and handed to the user in process context, begins by a work item.
 noinline __cold void RequestSlot::hand_over()
 {
 	LockGuard held(lock_);

@@ -6,7 +6,7 @@
 //	   └─ Park ──> waits for the let_go() of the other path's request ──> begin()
 //
 // From Start to let_go() exactly one request owns the slot and all fields below "of the owner"; its
-// path stays alive because each accepted request is inside the path's in-flight throttle, and the
+// path stays alive because each accepted request is in the path's in-flight count, and the
 // session and the slot because the path is. let_go() is the last thing that touches the slot on
 // behalf of a request; who posts its answer leaves the path after that. Slots live as long as their
 // session.
@@ -40,7 +40,7 @@ public:
 	// Before any path exists.
 	void init(Session &session, Slot slot, void *area);
 
-	// What a handler of receives found. The caller has entered the path's throttle.
+	// What a handler of receives found. The caller has entered the path.
 	struct Arrival {
 		Path *path = nullptr;
 		ServerConnection *con = nullptr;
@@ -172,9 +172,10 @@ private:
 	Status post_answer(Signal signal);
 	static void invalidated(ib_cq *cq, ib_wc *wc);
 
-	// What each request needs comes first and close together (bench/README.md, "Memory and
-	// lines"): with `pending` a line, then another one, and what a copied header needs of a
-	// third. What is behind that is rare.
+	// Members in the order of use, so that a request touches few cache lines (bench/README.md,
+	// "Memory and lines"): `pending` and the fixed ones are the first line, the owner's are the
+	// second, a copied header begins a third. What follows is touched rarely, but for
+	// invalidate_cqe_ (with always_invalidate) and capsule_ (of a request that comes by one).
 
 	// Fixed.
 	Session *session_ = nullptr;

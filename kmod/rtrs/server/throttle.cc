@@ -63,8 +63,8 @@ void ServerThrottle::post_throttled(bool opened)
 			post_throttled(step, opened);
 }
 
-// Who finds no room goes back: there is another completion, whose handler tries again, or
-// drop_throttled(), which comes after all handlers.
+// A slot that finds no room goes back to the throttle: there is another completion, whose handler
+// tries again, or drop_throttled(), which comes after all handlers.
 void ServerThrottle::post_throttled(Step step, bool opened)
 {
 	u32 count;

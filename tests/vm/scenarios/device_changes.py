@@ -44,7 +44,9 @@ def read_only(lab: Lab, disk: str) -> None:
     name = rnbd.map_device(lab, disk)
     ro, sent = f"$(cat /sys/block/{name}/ro)", f"cat {folder(lab, 0)}/stats/rdma"
     # What was written before is dirty memory: its writeback passes the block layer, and the client sends none of it.
-    writer = lab.client.spawn("echo 0 >/proc/sys/vm/dirty_writeback_centisecs\n"
+    # A new disk has no share of what may be dirty, so all of it would be written at once.
+    writer = lab.client.spawn(f"echo 50 >/sys/block/{name}/bdi/min_ratio\n"
+                              "echo 0 >/proc/sys/vm/dirty_writeback_centisecs\n"
                               f"exec 3<>/dev/{name}\ndd if=/dev/zero bs=4k count=1 conv=notrunc >&3\ntouch /run/dirty\n"
                               f"until [ {ro} = 1 ]; do sleep 0.2; done\nsleep 1\n{sent}\n"
                               f"dd if=/dev/null count=0 conv=fsync,notrunc >&3 || true\n{sent}\n"

@@ -39,7 +39,7 @@ CXXRT_FOR_C void rtrs_clt_query(rtrs_clt *handle, rtrs_clt_attrs *attrs)
 {
 	const rtrs::client::SessionLimits &l = session_of(handle).limits();
 	attrs->queue_depth = l.layout.queue_depth().value;
-	attrs->first_io_slot = rtrs::client::permit_count(l.layout.queue_depth());
+	attrs->first_io_slot = l.permits();
 	attrs->max_io_size = l.max_io_size;
 	attrs->max_segments = l.max_segments;
 	attrs->nr_connections = l.connections.irq;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cxxrt/kernel.hh>
+#include <rtrs/client/permits.hh>
 #include <rtrs/core/device.hh>
 #include <rtrs/pure/geometry.hh>
 #include <rtrs/rtrs.h>
@@ -92,6 +93,8 @@ struct SessionLimits {
 		    .connections = connections,
 		};
 	}
+	// Slots of messages, the first ones. 0: there is none for data then.
+	u32 permits() const { return permit_count(layout.queue_depth()); }
 	bool same_server_geometry(const ConnectReplyFields &o) const
 	{
 		return reply.queue_depth == o.queue_depth && reply.max_io_size == o.max_io_size &&

@@ -336,7 +336,7 @@ Result<const SessionLimits *> Session::agree(const Path &path, const ConnectRepl
 	}
 	LockGuard<Mutex> held(paths_lock_);
 	if (!limits_) {
-		const u32 permits = permit_count(mine->layout.queue_depth());
+		const u32 permits = mine->permits();
 		if (!permits) {
 			log_error(path.log_name(),
 				  "the server's queue depth of %u leaves no slot for data",

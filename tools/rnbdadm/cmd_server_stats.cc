@@ -77,7 +77,8 @@ Exit server_stats(Call &call)
 	need_server(call.host);
 	const std::vector<Opened> opened = chosen(call);
 	check_words(call, opened);
-	if (!opened.empty() && !opened[0].reads)
+	if (!opened.empty() && std::none_of(opened.begin(), opened.end(),
+					    [](const Opened &o) { return o.reads.has_value(); }))
 		throw Failure(Exit::Missing, "the module rnbd_server that is loaded is the "
 					     "kernel's own or too old for this");
 	if (call.watches())

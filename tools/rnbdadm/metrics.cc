@@ -206,7 +206,8 @@ std::string metrics_text(const Host &host)
 		      "Whether a session has the device open.");
 	Family reads("rnbd_server_reads_total", MetricType::Counter,
 		     "Reads that the session asked of the device.");
-	Family writes("rnbd_server_writes_total", MetricType::Counter, "Likewise writes.");
+	Family writes("rnbd_server_writes_total", MetricType::Counter,
+		      "Writes that the session asked of the device.");
 	Family read_bytes("rnbd_server_read_bytes_total", MetricType::Counter, "Bytes read.");
 	Family written("rnbd_server_written_bytes_total", MetricType::Counter, "Bytes written.");
 	Family other("rnbd_server_other_requests_total", MetricType::Counter,

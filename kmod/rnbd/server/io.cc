@@ -266,6 +266,9 @@ void end_job(IoJob &job, int status)
 
 void drop_waiting(IoJob &job, int status)
 {
+	// The device has carried it out: a flush was all that it lacked.
+	if (job.step == IoJob::Step::Durable)
+		job.mapping->counts().done(job.operation, job.vector.bv_len);
 	bio_uninit(&job.io);
 	end_job(job, status);
 }

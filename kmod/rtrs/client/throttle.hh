@@ -38,12 +38,12 @@ public:
 
 	// A request that comes alone. Hold: it waits here now.
 	ThrottlePass pass_request(Request &request);
-	// One of a batch waits here, till that is let in by post_throttled_batch().
+	// One of a batch waits here, till that passes in post_throttled_batch().
 	void add_to_batch(Request &request);
 	noinline Status post_throttled_batch();
 	// A send has completed: posts who waits. Errors of both are the device's.
 	noinline Status open_by_completion();
-	// The answer to what was let in last.
+	// The answer to what passed last.
 	noinline void open_by_answer(const Request &request);
 	// They are not posted any more.
 	noinline void drop_throttled();

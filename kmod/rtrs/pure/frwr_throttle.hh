@@ -51,7 +51,7 @@ public:
 	// Whether it waits for nothing.
 	constexpr bool is_open() const { return state_ == State::Open; }
 
-	// What was let in last has been answered by the peer, so all before it is acknowledged.
+	// What passed last has been answered by the peer, so all before it is acknowledged.
 	constexpr void answered()
 	{
 		if (state_ == State::Half)

@@ -43,7 +43,7 @@ void ServerThrottle::open_by_completion()
 		post_throttled(true);
 }
 
-// `opened`: a send has completed, and those who wait are let in.
+// `opened`: a send has completed, and the slots that wait pass.
 void ServerThrottle::post_throttled(bool opened)
 {
 	const bool collected =

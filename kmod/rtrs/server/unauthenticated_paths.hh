@@ -60,7 +60,7 @@ private:
 					       const rdma_conn_param &request,
 					       const ConnectRequestFields &fields);
 
-	cxxrt::Guarded<State, cxxrt::Mutex> list_{cxxrt::lock_class<"rtrs_applicants">()};
+	cxxrt::Guarded<State, cxxrt::Mutex> list_{cxxrt::lock_class<"rtrs_unauthenticated">()};
 };
 
 } // namespace rtrs::server

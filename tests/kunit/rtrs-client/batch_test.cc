@@ -213,7 +213,7 @@ CASE(batch_waits_for_room)
 	}
 }
 
-CASE(batch_passes_the_gate)
+CASE(batch_passes_the_throttle)
 {
 	auto made = Client::create(1, {.soft_roce = true});
 	REQUIRE(made.ok());
@@ -393,7 +393,7 @@ CASE(batch_races_with_the_end_of_the_path)
 
 // Requests that go alone, in a queue that is full now and then, on a device with a throttle: no
 // path ends that could end them, so one that the completions forget is stuck.
-CASE(batch_gate_forgets_nobody)
+CASE(batch_throttle_forgets_nobody)
 {
 	auto made = Client::create(1, {.queue = 40, .soft_roce = true});
 	REQUIRE(made.ok());

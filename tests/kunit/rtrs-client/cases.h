@@ -31,13 +31,13 @@
 	CASE(batch_goes_on_every_path)                 \
 	CASE(batch_goes_when_its_last_is_refused)      \
 	CASE(batch_waits_for_room)                     \
-	CASE(batch_passes_the_gate)                    \
+	CASE(batch_passes_the_throttle)                \
 	CASE(batch_is_held_till_a_completion)          \
 	CASE(batch_is_not_answered_before)             \
 	CASE(batch_moves_with_its_path)                \
 	CASE(batch_ends_with_the_session)              \
 	CASE(batch_is_found_when_forgotten)            \
-	CASE(batch_gate_forgets_nobody)                \
+	CASE(batch_throttle_forgets_nobody)            \
 	CASE(batch_races_with_the_end_of_the_path)
 
 #define DEADLINE_CASES(CASE)                           \

@@ -105,16 +105,27 @@ void Fabric::leave_unheard(Id *id)
 	WRITE_ONCE(unheard[id->path], unheard[id->path] + 1);
 }
 
-// Of a service connection. False: it is gone.
+// Of a service connection. False: it is gone. The id is alive as long as it is on the list, and its
+// event is forgotten with it.
 bool Fabric::answer_unheard(u32 path)
 {
-	Id *id;
+	auto made = make_box<CmEvent>(GFP_KERNEL);
 	deaf[path] = false;
+	if (!made.ok())
+		return false;
+	Box<CmEvent> event = made.take();
+	event->type = RDMA_CM_EVENT_ESTABLISHED;
 	{
 		LockGuard<SpinLock> held(lock_);
-		id = exchange(unheard_[path], static_cast<Id *>(nullptr));
+		Id *const id = exchange(unheard_[path], static_cast<Id *>(nullptr));
+		if (!id)
+			return false;
+		event->id = id;
+		event->data = next_reply(path);
+		events_.push_back(*event.release());
 	}
-	return id && !accept(id);
+	cm_.queue(cm_queue_);
+	return true;
 }
 
 void Fabric::count_request()
@@ -142,20 +153,29 @@ int Fabric::gathered(Id *id)
 	return 0;
 }
 
-int Fabric::accept(Id *id)
+// Of a service connection, whose path gets another serial by it.
+ConnectReply Fabric::next_reply(u32 path)
 {
-	u32 &last = serial[id->path];
-	if (id->cid == 0)
-		last += 1 + id->path * 100;
-	const ConnectReply reply = make_connect_reply({
+	serial[path] += 1 + path * 100;
+	return reply_of(path);
+}
+
+ConnectReply Fabric::reply_of(u32 path) const
+{
+	return make_connect_reply({
 	    .queue_depth = {kDepth},
 	    .max_io_size = {kChunk - 4096},
 	    .max_header_size = {4096},
 	    .new_rkey = false,
 	    .fences = fences,
-	    .path_serial = last,
+	    .path_serial = serial[path],
 	    .session_instance = instance,
 	});
+}
+
+int Fabric::accept(Id *id)
+{
+	const ConnectReply reply = id->cid ? reply_of(id->path) : next_reply(id->path);
 	return tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, &reply);
 }
 

@@ -229,6 +229,8 @@ private:
 
 	static constexpr u32 max_regions() { return 128; }
 	Port *find_port(u32 path, u16 cid);
+	rtrs::ConnectReply next_reply(u32 path);
+	rtrs::ConnectReply reply_of(u32 path) const;
 	void execute(Port &port, const ib_send_wr &wr);
 	void complete_send(Port &port, const Completion &c);
 	void wake(Port &port);

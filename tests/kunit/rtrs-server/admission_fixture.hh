@@ -74,7 +74,7 @@ inline bool is(const Status &s, Error e)
 	return !s.ok() && s.error() == e;
 }
 
-// Long before patience would have ended.
+// Long before the limit of a wait.
 inline bool soon_after(unsigned long begun)
 {
 	return time_before(jiffies, begun + msecs_to_jiffies(kRoomTimeoutMs) / 2);

@@ -193,7 +193,7 @@ CASE(admission_who_gives_way_waits_no_more)
 	EXPECT_EQ(b.place.connections, 1);
 }
 
-CASE(admission_patience_ends)
+CASE(admission_waits_end)
 {
 	AdmissionCase f;
 	Owner a(1), b(2);

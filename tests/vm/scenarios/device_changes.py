@@ -45,12 +45,13 @@ def read_only(lab: Lab, disk: str) -> None:
     ro, sent = f"$(cat /sys/block/{name}/ro)", f"cat {folder(lab, 0)}/stats/rdma"
     # What was written before is dirty memory: its writeback passes the block layer, and the client sends none of it.
     # A new disk has no share of what may be dirty, so all of it would be written at once.
-    writer = lab.client.spawn(f"echo 50 >/sys/block/{name}/bdi/min_ratio\n"
+    lab.client.run("rm -f /run/dirty")
+    writer = lab.client.spawn("trap 'echo 500 >/proc/sys/vm/dirty_writeback_centisecs' EXIT TERM\n"
+                              f"echo 50 >/sys/block/{name}/bdi/min_ratio\n"
                               "echo 0 >/proc/sys/vm/dirty_writeback_centisecs\n"
                               f"exec 3<>/dev/{name}\ndd if=/dev/zero bs=4k count=1 conv=notrunc >&3\ntouch /run/dirty\n"
                               f"until [ {ro} = 1 ]; do sleep 0.2; done\nsleep 1\n{sent}\n"
-                              f"dd if=/dev/null count=0 conv=fsync,notrunc >&3 || true\n{sent}\n"
-                              "echo 500 >/proc/sys/vm/dirty_writeback_centisecs\nrm /run/dirty", 60)
+                              f"dd if=/dev/null count=0 conv=fsync,notrunc >&3 || true\n{sent}", 60)
     rnbd.wait_until(lab.client, "[ -e /run/dirty ]", NOTICE, "a writer has written")
     lab.server.run(f"blockdev --setro {disk}")
     rnbd.wait_until(lab.client, f"[ {ro} = 1 ]", NOTICE, "ro becomes 1")

@@ -5,7 +5,7 @@
 for a server that comes later. [late]: later than systemd waits by itself. [away]: a shutdown of the client, which has
 written, ends while its server is away. [lvm]: as lvm2 is installed, volumes are
 there each time that the disk is mapped, and in a shutdown they end before it. [names]: partitions by other names, an
-automount, a bind mount, LUKS by crypttab and a service that needs it, over a reboot.
+automount, a bind mount, LUKS by crypttab and a service that needs it, over two reboots.
 """
 
 import time
@@ -175,7 +175,7 @@ def names(lab: Lab) -> None:
     crypttab = Guide(chapter, {"UUID=...": f"UUID={uuid}"}).block("In `/etc/crypttab`")[0]
     unit = ("[Unit]\nRequiresMountsFor=/srv/vault\n[Service]\nType=oneshot\nRemainAfterExit=yes\n"
             "ExecStart=/bin/sh -c 'echo began >>/srv/vault/log'\nExecStop=/bin/sh -c 'echo ended >>/srv/vault/log'\n"
-            "[Install]\nWantedBy=multi-user.target\n")
+            "[Install]\nWantedBy=srv-vault.mount\n")
     lab.client.run(f"cat >/etc/systemd/system/needs-vault.service <<'END'\n{unit}END")
     lab.client.run("\n".join(f"echo '{line}' >>/etc/fstab" for line in lines)
                    + f"\necho '{crypttab}' >>/etc/crypttab\nsystemctl daemon-reload\n"

@@ -7,6 +7,7 @@ from vmlab.multipath import SESSION, folder
 
 OURS = ("client",)
 INTEROP = True
+CPUS = 1  # a number in flight is a sum over CPUs, no snapshot
 TOLD = 8
 MESSAGES = 3  # of that depth these are not for disks
 SAMPLES = 25

@@ -37,7 +37,7 @@ class Path {
 public:
 	explicit Path(u16 tag) : tag_{tag} {}
 
-	// As the real one, whose gate is an Inflight: that may not be left more often than entered.
+	// As the real one, whose in-flight count may not be left more often than entered.
 	bool enter()
 	{
 		if (closing())

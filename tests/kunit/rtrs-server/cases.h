@@ -32,7 +32,7 @@
 	CASE(admission_keeps_room_for_the_next)         \
 	CASE(admission_waits_for_what_gives_way)        \
 	CASE(admission_who_gives_way_waits_no_more)     \
-	CASE(admission_waits_end)                   \
+	CASE(admission_waits_end)                       \
 	CASE(admission_of_info_comes_again)             \
 	CASE(admission_strangers_give_way_to_the_known) \
 	CASE(admission_flood_stays_in_its_share)        \

@@ -32,7 +32,7 @@ Exit server_show(Call &call)
 	for (const Opened &o : read_opened(call.host)) {
 		candidates.push_back(o.device);
 		candidates.push_back(o.session);
-		if (o.is_called(word) || word == o.session)
+		if (o.is_meant(word))
 			opened.push_back(to_json(o));
 	}
 	for (const Session &session : read_sessions(call.host, true)) {
@@ -114,8 +114,7 @@ void set_serving(Call &call, bool on)
 	need_server(call.host);
 	const std::string file = kRnbdServer + "/ctl/serving";
 	if (!call.host.exists(file))
-		throw Failure(Exit::Missing, "the module rnbd_server that is loaded is the "
-					     "kernel's own or too old for this");
+		throw too_old_server();
 	call.write(file, on ? "1" : "0", Action::Configure,
 		   on ? "cannot serve" : "cannot stop serving");
 }

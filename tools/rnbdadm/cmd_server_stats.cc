@@ -13,11 +13,6 @@ namespace rnbdadm {
 
 namespace {
 
-bool is_meant(const Opened &opened, const std::string &word)
-{
-	return opened.is_called(word) || opened.session == word;
-}
-
 // What clients have open, or what of it was named: by its device, the client's name of it, or the
 // session.
 std::vector<Opened> chosen(const Call &call)
@@ -27,7 +22,7 @@ std::vector<Opened> chosen(const Call &call)
 		std::erase_if(opened, [&](const Opened &o) {
 			return std::none_of(
 			    call.arguments.begin(), call.arguments.end(),
-			    [&](const std::string &word) { return is_meant(o, word); });
+			    [&](const std::string &word) { return o.is_meant(word); });
 		});
 	return opened;
 }
@@ -41,7 +36,7 @@ void check_words(const Call &call, const std::vector<Opened> &opened)
 			known.push_back(name);
 	for (const std::string &word : call.arguments)
 		if (std::none_of(opened.begin(), opened.end(),
-				 [&](const Opened &o) { return is_meant(o, word); }))
+				 [&](const Opened &o) { return o.is_meant(word); }))
 			throw Failure(Exit::NotFound,
 				      fmt::format("no client has '{}' open, and no session that "
 						  "has something open is named so{}",
@@ -79,8 +74,7 @@ Exit server_stats(Call &call)
 	check_words(call, opened);
 	if (!opened.empty() && std::none_of(opened.begin(), opened.end(),
 					    [](const Opened &o) { return o.reads.has_value(); }))
-		throw Failure(Exit::Missing, "the module rnbd_server that is loaded is the "
-					     "kernel's own or too old for this");
+		throw too_old_server();
 	if (call.watches())
 		return watch(call, opened);
 	Style style = call.style;

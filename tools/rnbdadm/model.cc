@@ -50,6 +50,13 @@ void need_server(const Host &host)
 			"load it with: modprobe rnbd_server");
 }
 
+Failure too_old_server()
+{
+	return Failure(Exit::Missing,
+		       "the module rnbd_server that is loaded is the kernel's own or too "
+		       "old for this");
+}
+
 void need_modules(const Host &host)
 {
 	if (!client_loaded(host) && !server_loaded(host) && !host.exists(kRtrsClient) &&

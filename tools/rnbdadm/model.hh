@@ -3,6 +3,7 @@
 // kernel does not offer (in-tree modules have fewer files) is an empty optional.
 #pragma once
 
+#include "failure.hh"
 #include "host.hh"
 
 namespace rnbdadm {
@@ -116,6 +117,8 @@ struct Opened {
 	{
 		return word == device || word == "/dev/" + device || word == client_path;
 	}
+	// The same, or by the session.
+	bool is_meant(const std::string &word) const { return is_called(word) || word == session; }
 };
 
 // A name under which this machine offers a block device (configfs).
@@ -151,6 +154,8 @@ bool server_loaded(const Host &host);
 // Failure (Missing) that names the module and what to do.
 void need_client(const Host &host);
 void need_server(const Host &host);
+// For what the kernel's own module, and older ones of ours, cannot do.
+Failure too_old_server();
 // Either of them, or of the transport's.
 void need_modules(const Host &host);
 

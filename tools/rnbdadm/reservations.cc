@@ -17,8 +17,7 @@ void need_reservations(const Host &host)
 {
 	need_server(host);
 	if (!host.exists(kList))
-		throw Failure(Exit::Missing, "the module rnbd_server that is loaded is the "
-					     "kernel's own or too old for this");
+		throw too_old_server();
 }
 
 // A line of three words begins a disk, those of its clients have more.
